@@ -1,0 +1,12 @@
+#include "bindings.h"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The C++ core of lowtide. Use the lowtide package; this module has no promises of its own.";
+  using namespace lowtide::python;
+  bind_errors(m);
+  bind_budget(m);
+  bind_array(m);
+  bind_writer(m);
+  bind_mapping(m);
+  bind_info(m);
+}

@@ -1,0 +1,70 @@
+"""Between NumPy's dtypes and the core's names, bfloat16 included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import UnsupportedError
+
+_NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+_BY_NAME = {name: np.dtype(name) for name in _NAMES}
+
+
+def _bfloat16() -> np.dtype[Any] | None:
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def core_name(dtype: Any) -> tuple[str, bool]:
+    """The core's name of a dtype, and whether it is big-endian."""
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return "bfloat16", False
+    try:
+        found = np.dtype(dtype)
+    except TypeError as error:
+        raise UnsupportedError(f"dtype {dtype!r} is unknown; lowtide has {', '.join(_NAMES)} and bfloat16") from error
+    if found.name in _BY_NAME:
+        return found.name, found.str.startswith(">")
+    if found.name == "bfloat16":
+        return "bfloat16", False
+    raise UnsupportedError(
+        f"dtype {found} is not supported: arrays hold numbers or bools ({', '.join(_NAMES)}, bfloat16). "
+        "Structured, object and string data need another container."
+    )
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of what the core reads as `name`."""
+    if name == "bfloat16":
+        found = _bfloat16()
+        if found is None:
+            raise UnsupportedError(
+                "NumPy has no bfloat16: pip install ml_dtypes, "
+                'or write the array as float32 first: lt.save("out.npy", a, dtype="float32")'
+            )
+        return found
+    return _BY_NAME[name]
+
+
+def as_result(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
+    """What the core handed over, with the dtype the user knows."""
+    return array.view(numpy_dtype(name)) if name == "bfloat16" else array
+
+
+def as_values(values: Any) -> tuple[np.ndarray[Any, Any], str]:
+    """Any array-like as native-order memory the core can take, and its dtype's name. Copies only what it must."""
+    array = np.asarray(values)
+    name, swapped = core_name(array.dtype)
+    if swapped:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if name == "bfloat16":
+        array = array.view(np.uint16)
+    return array, name

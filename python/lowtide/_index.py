@@ -1,0 +1,59 @@
+"""What stands between the brackets, made into what the core takes: ints, slices, None, ..., int64 and bool arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+_LEASED_FROM = 1 << 16  # converting a small index is not worth a lease
+
+
+def normalise(index: Any) -> tuple[Any, ...]:
+    """A tuple of indices for the core. Raises IndexError with NumPy's words for what cannot be an index."""
+    items = index if isinstance(index, tuple) else (index,)
+    return tuple(_item(item) for item in items)
+
+
+def _item(item: Any) -> Any:
+    if item is None or item is Ellipsis or type(item) is int:
+        return item
+    if isinstance(item, slice):
+        return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
+    if isinstance(item, bool | np.bool_):
+        return np.asarray(item, dtype=np.bool_)
+    if isinstance(item, np.ndarray):
+        return _array(item)
+    try:
+        return operator.index(item)
+    except TypeError:
+        array = np.asarray(item)
+        return _array(array.astype(np.int64) if array.size == 0 and isinstance(item, list | tuple) else array)
+
+
+def _bound(value: Any) -> int | None:
+    return None if value is None else operator.index(value)
+
+
+def _array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype == np.bool_:
+        return array
+    if array.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if array.dtype == np.int64 and array.dtype.isnative:
+        return array
+    if array.size * 8 < _LEASED_FROM:
+        return array.astype(np.int64)
+    lease = _core.lease_index(array.size * 8)
+    converted = array.astype(np.int64).view(_Leased)
+    converted.lease = lease
+    return converted
+
+
+class _Leased(np.ndarray[Any, Any]):
+    """An index array that budget bytes are held for while it lives."""
+
+    lease: _core.Lease

@@ -1,0 +1,86 @@
+// A walk cut into pieces that fit a slot of working memory, and the pieces merged into extents worth one request each.
+//
+//   PieceSource pieces(walk, slot_bytes - 2 * io::direct_align);
+//   ExtentBatch batch(pieces.walk(), slot_bytes);
+//   while (batch.load(pieces))
+//     for (Extent e; batch.next(e);) …            // batch.pieces(e), in file order, equal offsets in the order they were given
+//
+// Rules, in order: (1) pieces are sorted by offset, a batch at a time; (2) neighbours no further apart than widest_gap_bytes join;
+// (3) an extent never outgrows a slot, whole units at both ends included.
+//
+// Not thread-safe. Memory: one batch, whatever the size of the selection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lowtide/array/range.h"
+#include "lowtide/array/walk.h"
+
+namespace lowtide {
+
+class PieceSource {
+ public:
+  // A dense run longer than `most_bytes` is cut; REQUIRES: a run with gaps is not longer.
+  PieceSource(Walk walk, std::uint64_t most_bytes);
+  PieceSource(const PieceSource&) = delete;
+  PieceSource& operator=(const PieceSource&) = delete;
+
+  const Walk& walk() const { return walk_; }
+  std::size_t next(std::span<Run> pieces);
+
+ private:
+  Walk walk_;
+  std::int64_t most_count_;  // of steps along the slowest axis of a run
+  RunCursor cursor_;
+  Run rest_{};  // what is left of a run that is being cut
+};
+
+struct Extent {
+  Span span;                // whole units
+  std::uint64_t begin = 0;  // first byte wanted
+  std::uint64_t end = 0;    // behind the last byte wanted
+  bool gapless = true;      // every byte between them is wanted
+  std::size_t first = 0, last = 0;
+};
+
+class ExtentBatch {
+ public:
+  static constexpr std::size_t most_pieces = 4096;
+  ExtentBatch(const Walk& walk, std::uint64_t slot_bytes) : walk_(&walk), slot_bytes_(slot_bytes) {}
+
+  bool load(PieceSource& source);  // false when there is nothing left
+  bool next(Extent& extent);
+  std::span<const Run> pieces(const Extent& extent) const {
+    return std::span(pieces_).subspan(extent.first, extent.last - extent.first);
+  }
+
+ private:
+  const Walk* walk_;
+  std::uint64_t slot_bytes_;
+  std::vector<Run> pieces_;
+  std::size_t at_ = 0;
+};
+
+// Copies one piece between memory and a slot that holds the file from `slot_offset` on.
+class PieceCopy {
+ public:
+  explicit PieceCopy(const Walk& walk);
+  void to_memory(const Run& piece, const std::byte* slot, std::uint64_t slot_offset, std::byte* memory) const;
+  void to_slot(const Run& piece, std::byte* slot, std::uint64_t slot_offset, const std::byte* memory) const;
+  bool contiguous() const { return contiguous_; }  // one memcpy a piece
+  std::uint64_t bytes(const Run& piece) const {
+    return static_cast<std::uint64_t>(piece.count) * step_bytes_;
+  }  // REQUIRES: contiguous()
+
+ private:
+  std::size_t itemsize_;
+  bool contiguous_;
+  std::uint64_t step_bytes_;
+  Shape shape_;
+  std::vector<std::int64_t> file_strides_, memory_strides_;
+};
+
+}  // namespace lowtide

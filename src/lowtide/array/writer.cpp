@@ -1,0 +1,149 @@
+#include "lowtide/writer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "lowtide/array/assign.h"
+#include "lowtide/array/dense.h"
+#include "lowtide/array/new_file.h"
+#include "lowtide/array/sequential_writer.h"
+#include "lowtide/base/units.h"
+#include "lowtide/error.h"
+
+namespace lowtide {
+namespace {
+
+constexpr std::uint64_t least_reserve_step = 64_MiB;
+
+}  // namespace
+
+// Writes that continue where the last one ended are streamed; others go in place. The two never hold the same unit: the stream is
+// flushed before anything is written in place.
+class WriterState {
+ public:
+  WriterState(const std::string& path, const CreateOptions& options)
+      : file_(path, options.format, options.shape, options.dtype, options.order, options.overwrite),
+        source_{file_.shared_file(), file_.layout(), true} {
+    file_.reserve_all();
+  }
+
+  const Layout& layout() const { return source_.layout; }
+  const std::string& path() const { return file_.path(); }
+
+  void assign(std::span<const Index> indices, const ConstView& values) {
+    check_open();
+    const Selection selection = Selection::whole(source_.layout).index(indices);
+    if (selection.size() > 0 && selection.contiguous() && static_cast<std::uint64_t>(selection.base()) == next_byte_) {
+      stream(values, selection.shape());
+      return;
+    }
+    if (stream_) stream_->flush();
+    stream_.reset();
+    assign_selection(source_, selection, values);
+  }
+
+  void append(const ConstView& rows) {
+    check_open();
+    Layout& layout = source_.layout;
+    if (layout.order != Order::c)
+      throw UnsupportedError("append() needs C order: rows of a Fortran-ordered file are not contiguous");
+    if (layout.shape.empty()) throw std::invalid_argument("append() needs an array of at least one dimension");
+    Shape shape = rows.shape;
+    if (shape.size() + 1 == layout.shape.size()) shape.insert(shape.begin(), 1);  // one row
+    const bool fits =
+        shape.size() == layout.shape.size() && std::equal(shape.begin() + 1, shape.end(), layout.shape.begin() + 1);
+    if (!fits) {
+      throw std::invalid_argument(
+          fmt::format("append() of shape ({}) to an array of shape ({}): all axes but the first must agree",
+                      fmt::join(rows.shape, ", "), fmt::join(layout.shape, ", ")));
+    }
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+      layout.shape[0] += shape[0];
+      return;
+    }
+    const std::uint64_t end = layout.data_offset + layout.data_bytes();
+    Shape grown = layout.shape;
+    grown[0] += shape[0];
+    const std::uint64_t grown_end = layout.data_offset + checked_bytes(grown, layout.dtype, path());
+    reserve(grown_end);
+    if (end != next_byte_ || !stream_) {
+      if (stream_) stream_->flush();
+      stream_.reset();
+      next_byte_ = end;
+    }
+    stream(rows, shape);
+    layout.shape = std::move(grown);
+  }
+
+  void close() {
+    if (closed_) return;
+    check_open();
+    if (stream_) stream_->flush();
+    stream_.reset();
+    file_.commit(source_.layout);
+    source_.file.reset();
+    closed_ = true;
+  }
+
+  void discard() noexcept {
+    stream_.reset();
+    source_.file.reset();
+    file_.discard();
+    closed_ = true;
+  }
+  bool closed() const { return closed_; }
+
+ private:
+  void check_open() const {
+    if (closed_) throw std::invalid_argument(path() + " is closed");
+  }
+
+  void reserve(std::uint64_t bytes) {
+    if (bytes <= reserved_bytes_) return;
+    // Ahead of what is asked, so that a long stream of appends asks seldom; an eighth at most, so that little is asked in vain.
+    const std::uint64_t ahead = std::max(bytes, std::min(bytes + bytes / 8, bytes + least_reserve_step * 16));
+    file_.reserve(ahead);
+    reserved_bytes_ = ahead;
+  }
+
+  void stream(const ConstView& values, const Shape& shape) {
+    const DType dtype = source_.layout.dtype;
+    const std::uint64_t for_tiles = DenseTiles::least_bytes(values.dtype, dtype);
+    const std::uint64_t for_writer = stream_ ? 0 : SequentialWriter::least_bytes(*source_.file);
+    Lease lease = Budget::process().take(for_tiles + for_writer, Purpose::write_behind, "writing to " + path());
+    DenseTiles tiles(values, shape, dtype, source_.layout.endian, lease.split(for_tiles, Purpose::staging));
+    if (!stream_) stream_.emplace(*source_.file, next_byte_, std::move(lease));
+    for (DenseTile tile; tiles.next(tile);) stream_->append(tile.data, tile.bytes);
+    next_byte_ = stream_->position();
+  }
+
+  NewFile file_;
+  Source source_;
+  std::uint64_t next_byte_ = source_.layout.data_offset;
+  std::uint64_t reserved_bytes_ = 0;
+  std::optional<SequentialWriter> stream_;
+  bool closed_ = false;
+};
+
+Writer::Writer(std::unique_ptr<WriterState> state) : state_(std::move(state)) {}
+Writer::Writer(Writer&&) noexcept = default;
+Writer& Writer::operator=(Writer&&) noexcept = default;
+Writer::~Writer() = default;
+
+Shape Writer::shape() const { return state_->layout().shape; }
+DType Writer::dtype() const { return state_->layout().dtype; }
+std::string Writer::path() const { return state_->path(); }
+void Writer::assign(std::span<const Index> indices, const ConstView& values) { state_->assign(indices, values); }
+void Writer::append(const ConstView& rows) { state_->append(rows); }
+void Writer::close() { state_->close(); }
+void Writer::discard() noexcept { state_->discard(); }
+bool Writer::closed() const { return state_->closed(); }
+
+Writer create(const std::string& path, const CreateOptions& options) {
+  return Writer(std::make_unique<WriterState>(path, options));
+}
+
+}  // namespace lowtide

@@ -1,0 +1,103 @@
+#include "lowtide/io/descriptors.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "lowtide/base/fork.h"
+#include "lowtide/io/fault.h"
+
+namespace lowtide::io {
+
+DescriptorTable& DescriptorTable::process() {
+  static DescriptorTable* const table = [] {
+    auto* made = new DescriptorTable;
+    on_fork({.before = [] { process().mutex_.lock(); },
+             .parent = [] { process().mutex_.unlock(); },
+             .child = [] { process().mutex_.unlock(); }});
+    return made;
+  }();
+  return *table;
+}
+
+int DescriptorTable::open(const std::string& path, int flags, mode_t permissions) {
+  while (true) {
+    if (const int error = fault::at(fault::Stage::call); error > 0) {
+      errno = error;
+      return -1;
+    }
+    const int fd = ::open(path.c_str(), flags | O_CLOEXEC, permissions);
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE)) return fd;
+    const int refusal = errno;
+    if (!close_longest_idle()) {
+      errno = refusal;
+      return -1;
+    }
+  }
+}
+
+void DescriptorTable::add(const std::shared_ptr<File>& file) {
+  const std::lock_guard lock(mutex_);
+  file->last_use_ = ++clock_;
+  files_.emplace(file.get(), file);
+}
+
+void DescriptorTable::remove(File* file) {
+  const std::lock_guard lock(mutex_);
+  files_.erase(file);
+}
+
+bool DescriptorTable::close_longest_idle() {
+  std::shared_ptr<File> idle;  // outlives the lock: the last reference may be ours, and ~File takes the lock
+  const std::lock_guard lock(mutex_);
+  for (auto& [pointer, weak] : files_) {
+    auto file = weak.lock();
+    if (!file || file->pins_ > 0 || file->fd_ < 0 || file->adopted_) continue;
+    if (!idle || file->last_use_ < idle->last_use_) idle = std::move(file);
+  }
+  if (!idle) return false;
+  idle->close_descriptors();
+  return true;
+}
+
+void DescriptorTable::pin(File& file) {
+  bool closed;
+  {
+    const std::lock_guard lock(mutex_);
+    ++file.pins_;
+    file.last_use_ = ++clock_;
+    closed = file.fd_ < 0;
+  }
+  if (!closed) return;
+  try {
+    file.reopen();
+  } catch (...) {
+    unpin(file);
+    throw;
+  }
+}
+
+void DescriptorTable::unpin(File& file) noexcept {
+  const std::lock_guard lock(mutex_);
+  --file.pins_;
+}
+
+std::vector<std::shared_ptr<File>> DescriptorTable::files() {
+  std::vector<std::shared_ptr<File>> out;
+  const std::lock_guard lock(mutex_);
+  for (auto& [pointer, weak] : files_) {
+    if (auto file = weak.lock()) out.push_back(std::move(file));
+  }
+  return out;
+}
+
+std::shared_ptr<OwnWrites> DescriptorTable::own_writes(const Stamp& inode) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(own_writes_, [](const auto& entry) { return entry.second.expired(); });
+  auto& known = own_writes_[{inode.device, inode.inode}];
+  auto shared = known.lock();
+  if (!shared) known = shared = std::make_shared<OwnWrites>();
+  return shared;
+}
+
+}  // namespace lowtide::io

@@ -1,0 +1,127 @@
+// An open file, the way its bytes are moved, and the proof that it is still the file that was opened.
+//
+//   std::shared_ptr<File> file = File::open("x.npy", Access::read);
+//   file->mode();                                             // chosen by a real read of its first bytes, kept in head()
+//   File::Pin pin = file->pin();                              // descriptors stay open while a pin lives
+//   ssize_t n = file->read(memory, offset, bytes);            // one synchronous request in the file's mode
+//
+// A file holds one or two descriptors. When the process runs out (EMFILE), descriptors of files without pins are closed, the
+// longest unused first, and opened again at the next pin, after checking that the path still names the same file.
+//
+// Thread-safe: every member. Blocks: read and write, for one request.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lowtide/io/mode.h"
+
+namespace lowtide::io {
+
+enum class Access : std::uint8_t { read, read_write };
+
+// Offsets, lengths and memory of direct requests are multiples of this, whatever smaller unit a disk would take.
+inline constexpr std::size_t direct_align = 4096;
+// What File::open reads first: the probe of the mode, and the header of most formats.
+inline constexpr std::size_t head_bytes = 4096;
+
+// Tells one state of a file from another.
+struct Stamp {
+  std::uint64_t device = 0, inode = 0, size_bytes = 0;
+  std::int64_t mtime_ns = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+// The state in which this process left an inode when it last wrote to it: a write through one File is no change to another.
+struct OwnWrites {
+  std::mutex mutex;    // guards stamps
+  std::mutex writing;  // held by whoever changes the file in place
+  Stamp after;
+};
+
+class File : public std::enable_shared_from_this<File> {
+ public:
+  // Throws IoError (errno, path). Directories, pipes and devices are refused.
+  static std::shared_ptr<File> open(const std::string& path, Access access);
+  // Takes over a descriptor that the caller created (a new output file), with direct IO where the file system has it.
+  static std::shared_ptr<File> adopt(int fd, const std::string& path);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  const std::string& path() const { return path_; }
+  Mode mode() const { return mode_; }
+  const std::string& mode_reason() const { return mode_reason_; }  // why not a better rung; empty on the best
+  std::uint64_t size_bytes() const;
+  std::vector<std::byte> take_head() {
+    return std::move(head_);
+  }  // the first head_bytes, or all of a shorter file; once
+
+  class Pin {
+   public:
+    explicit Pin(File& file);
+    ~Pin();
+    Pin(Pin&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
+    Pin& operator=(Pin&&) = delete;
+
+   private:
+    File* file_;
+  };
+  Pin pin() { return Pin(*this); }
+
+  // REQUIRES: a pin. Negative errno on failure, possibly short. In direct modes everything is direct_align-ed.
+  ssize_t read(std::byte* memory, std::uint64_t offset, std::size_t bytes);
+  ssize_t write(const std::byte* memory, std::uint64_t offset, std::size_t bytes);
+  // Through the page cache whatever the mode, any alignment: for ranges that are cached already.
+  ssize_t read_cached(std::byte* memory, std::uint64_t offset, std::size_t bytes);
+  // The same for a write that direct IO cannot express (the last bytes of a file); on disk and out of the cache when it returns.
+  ssize_t write_cached(const std::byte* memory, std::uint64_t offset, std::size_t bytes);
+  bool is_cached(std::uint64_t offset, std::uint64_t bytes);  // by cachestat(2); false where the kernel lacks it
+  int fd() const { return fd_; }                              // the direct descriptor, or the buffered one
+
+  // Throws DataChangedError if the file is not as it was when opened or last written by this process. REQUIRES: a pin.
+  void check_unchanged() const;
+  void accept_change();                                       // after a write of our own
+  std::mutex& write_mutex() { return own_writes_->writing; }  // one for all Files of this process on the same inode
+  void sync();  // fdatasync; throws IoError, and every later call does too
+  void resize(std::uint64_t bytes);
+  [[noreturn]] void fail(const char* what, int code, std::uint64_t offset) const;
+
+  static std::vector<std::shared_ptr<File>> all_open();
+
+ private:
+  friend class DescriptorTable;
+  File(std::string path, Access access) : path_(std::move(path)), access_(access) {}
+  void choose_mode();
+  bool try_direct();
+  bool try_dontcache();
+  void read_buffered_head();
+  void reopen();
+  void close_descriptors() noexcept;
+  int buffered_fd();
+
+  std::string path_;
+  Access access_;
+  int fd_ = -1;                       // direct in direct modes
+  std::atomic<int> buffered_fd_{-1};  // opened at first use in direct modes, equal to fd_ otherwise
+  Mode mode_ = Mode::buffered;
+  std::string mode_reason_;
+  std::vector<std::byte> head_;
+  std::shared_ptr<OwnWrites> own_writes_;  // one for all Files of this process on the same inode
+  bool adopted_ = false;
+  mutable Stamp stamp_;  // the state this File has seen; guarded by own_writes_->mutex
+  std::mutex buffered_mutex_;
+  std::atomic<bool> sync_failed_{false};
+  int pins_ = 0;                // guarded by the descriptor table
+  std::uint64_t last_use_ = 0;  // likewise
+};
+
+}  // namespace lowtide::io

@@ -1,0 +1,56 @@
+// The process-wide budget and the public functions on it.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "lowtide/base/fork.h"
+#include "lowtide/base/units.h"
+#include "lowtide/budget.h"
+#include "lowtide/memory/available.h"
+#include "lowtide/memory/budget.h"
+
+namespace lowtide {
+namespace {
+
+Budget* make_process_budget() {
+  auto* budget = new Budget(0);
+  const char* text = std::getenv("LOWTIDE_BUDGET");
+  if (text != nullptr && *text != '\0') {
+    budget->set_limit(parse_bytes(text), "LOWTIDE_BUDGET");
+  } else {
+    const Available available = available_memory();
+    budget->set_limit(available.bytes / 2,
+                      fmt::format("half of {} available ({})", format_bytes(available.bytes), available.source));
+  }
+  return budget;
+}
+
+}  // namespace
+
+Budget& Budget::process() {
+  static Budget* const budget = [] {
+    Budget* made = make_process_budget();
+    on_fork({.before = [] { Budget::process().lock_for_fork(); },
+             .parent = [] { Budget::process().unlock_after_fork(false); },
+             .child = [] { Budget::process().unlock_after_fork(true); }});
+    return made;
+  }();
+  return *budget;
+}
+
+std::uint64_t parse_bytes(std::string_view text) {
+  return parse_bytes_with(text, text.find('%') == std::string_view::npos ? 0 : available_memory().bytes);
+}
+
+std::uint64_t set_budget(std::uint64_t bytes) { return Budget::process().set_limit(bytes, "set_budget"); }
+std::uint64_t set_budget(std::string_view text) { return set_budget(parse_bytes(text)); }
+std::uint64_t budget() { return Budget::process().limit_bytes(); }
+std::string budget_source() { return Budget::process().source(); }
+Usage usage() { return Budget::process().usage(); }
+void reset_peak() { Budget::process().reset_peak(); }
+
+BudgetScope::BudgetScope(std::string_view text) : previous_bytes_(set_budget(text)) {}
+BudgetScope::BudgetScope(std::uint64_t bytes) : previous_bytes_(set_budget(bytes)) {}
+BudgetScope::~BudgetScope() { set_budget(previous_bytes_); }
+
+}  // namespace lowtide

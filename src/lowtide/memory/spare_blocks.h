@@ -1,0 +1,49 @@
+// Working memory kept warm between operations: faulting in and zeroing 16 MiB for every small gather would cost more than the gather.
+//
+//   Staging staging(16_MiB, std::move(reserved));     // a kept block where one fits, else a new one; goes back when it is done with
+//
+// Kept blocks are accounted under Purpose::cache and freed as soon as anyone needs the bytes.
+//
+// Thread-safe. Never blocks.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "lowtide/memory/block.h"
+
+namespace lowtide {
+
+class SpareBlocks final : public Evictable {
+ public:
+  static SpareBlocks& process();
+  // At least as many bytes as `reserved`, the claim that the operation was admitted with, and up to `most` if they are to spare.
+  Block take(std::uint64_t most, Lease reserved);
+  void give(Block block) noexcept;
+  std::uint64_t evict(std::uint64_t bytes) override;
+
+ private:
+  static constexpr std::size_t kept_count = 3;
+  std::mutex mutex_;
+  std::vector<Block> kept_;
+};
+
+// A block from the spare ones that goes back when it is done with.
+class Staging {
+ public:
+  Staging(std::uint64_t most, Lease reserved) : block_(SpareBlocks::process().take(most, std::move(reserved))) {}
+  Staging(Staging&&) = default;
+  Staging& operator=(Staging&&) = delete;
+  ~Staging() {
+    if (block_) SpareBlocks::process().give(std::move(block_));
+  }
+  std::byte* data() const { return block_.data(); }
+  std::size_t size_bytes() const { return block_.size_bytes(); }
+
+ private:
+  Block block_;
+};
+
+}  // namespace lowtide

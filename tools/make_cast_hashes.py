@@ -14,7 +14,8 @@ import ml_dtypes
 import numpy as np
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
-DTYPES = [np.dtype(c) for c in ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", BF16, "f4", "f8", "c8", "c16"]]
+CODES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", BF16, "f4", "f8", "c8", "c16"]
+DTYPES = [np.dtype(code) for code in CODES]
 COUNT = 2048
 MASK = (1 << 64) - 1
 

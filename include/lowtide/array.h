@@ -158,8 +158,8 @@ enum class Mode : std::uint8_t { read, read_write };
 struct OpenOptions {
   Mode mode = Mode::read;
   // Any of these says that the file is raw: headerless, in native byte order unless big_endian.
-  std::optional<DType> dtype;
-  std::optional<Shape> shape;  // at most one -1
+  std::optional<DType> dtype = {};
+  std::optional<Shape> shape = {};  // at most one -1
   std::uint64_t offset = 0;
   Order order = Order::c;
   Endian endian = native_endian;

@@ -16,7 +16,9 @@ namespace lowtide {
 
 // Python's slice: absent bounds are nullopt.
 struct Slice {
-  std::optional<std::int64_t> start, stop, step;
+  std::optional<std::int64_t> start = {};
+  std::optional<std::int64_t> stop = {};
+  std::optional<std::int64_t> step = {};
 };
 struct NewAxis {};
 struct Ellipsis {};

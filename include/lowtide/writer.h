@@ -19,10 +19,10 @@
 namespace lowtide {
 
 struct CreateOptions {
-  Shape shape;
+  Shape shape = {};
   DType dtype = DType::float64;
   Order order = Order::c;
-  std::optional<std::string> format;  // "npy" or "raw"; by default from the name: .npy, else raw
+  std::optional<std::string> format = {};  // "npy" or "raw"; by default from the name: .npy, else raw
   bool overwrite = false;
 };
 
@@ -51,11 +51,11 @@ class Writer {
 Writer create(const std::string& path, const CreateOptions& options);
 
 struct SaveOptions {
-  std::optional<DType> dtype;  // cast on the way, as NumPy's astype
-  std::optional<Order> order;  // the file's; C by default
-  std::optional<std::string> format;
+  std::optional<DType> dtype = {};  // cast on the way, as NumPy's astype
+  std::optional<Order> order = {};  // the file's; C by default
+  std::optional<std::string> format = {};
   bool overwrite = false;
-  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;
+  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};
 };
 
 // Streams an array into a new file.

@@ -49,7 +49,7 @@ void bind_array(nb::module_& m) {
   nb::class_<Blocks>(m, "Blocks").def("next", [](Blocks& blocks) -> nb::object {
     std::optional<RowBlock> block;
     {
-      const nb::gil_scoped_release nogil;
+      const GilReleased nogil;
       block = blocks.next();
     }
     if (!block) return nb::none();
@@ -80,7 +80,7 @@ void bind_array(nb::module_& m) {
            [](const Array& a) {
              Buffer buffer;
              {
-               const nb::gil_scoped_release nogil;
+               const GilReleased nogil;
                buffer = a.read();
              }
              return to_numpy(std::move(buffer));
@@ -91,7 +91,7 @@ void bind_array(nb::module_& m) {
             const Indices converted(indices);
             Buffer buffer;
             {
-              const nb::gil_scoped_release nogil;
+              const GilReleased nogil;
               buffer = a.read(converted.get());
             }
             return to_numpy(std::move(buffer));
@@ -105,7 +105,7 @@ void bind_array(nb::module_& m) {
             const Indices converted(indices);
             const BufferView buffer(values);
             const ConstView view = const_view(buffer, dtype);
-            const nb::gil_scoped_release nogil;
+            const GilReleased nogil;
             a.assign(converted.get(), view);
           },
           nb::arg("indices"), nb::arg("values"), nb::arg("dtype"))

@@ -1,6 +1,7 @@
 // What the binding files share. Bindings hold no logic: one line a call, the GIL released around anything that can wait.
 #pragma once
 
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
@@ -8,9 +9,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lowtide/lowtide.h"
@@ -19,7 +22,47 @@ namespace nb = nanobind;
 
 namespace lowtide::python {
 
-using Nogil = nb::call_guard<nb::gil_scoped_release>;
+// Runs what may ask for the GIL. While the interpreter goes away, Python before 3.14 ends a thread that asks by unwinding it, which
+// no destructor survives; here such a thread sleeps until the process is gone, as in later versions.
+template <class Work>
+auto or_sleep_at_exit(Work work) {
+  try {
+    return work();
+  } catch (const abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
+inline thread_local PyThreadState* released_state = nullptr;  // of this thread, while it does not hold the GIL
+
+// The GIL given up for a scope.
+class GilReleased {
+ public:
+  GilReleased() { released_state = PyEval_SaveThread(); }
+  ~GilReleased() {
+    or_sleep_at_exit([] { PyEval_RestoreThread(std::exchange(released_state, nullptr)); });
+  }
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+};
+
+// The GIL taken back for a scope within that one; does nothing where it is held. Not PyGILState_Ensure, which crashes at exit.
+class GilHeld {
+ public:
+  GilHeld() : taken_(released_state != nullptr) {
+    if (taken_) or_sleep_at_exit([] { PyEval_RestoreThread(std::exchange(released_state, nullptr)); });
+  }
+  ~GilHeld() {
+    if (taken_) released_state = PyEval_SaveThread();
+  }
+  GilHeld(const GilHeld&) = delete;
+  GilHeld& operator=(const GilHeld&) = delete;
+
+ private:
+  bool taken_;
+};
+
+using Nogil = nb::call_guard<GilReleased>;
 
 void bind_errors(nb::module_& m);
 void bind_budget(nb::module_& m);

@@ -34,14 +34,14 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 // Ctrl-C: Python runs its handler on the main thread only; elsewhere this is a no-op.
 void check_signals() {
-  const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  const GilHeld gil;
+  if (or_sleep_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
 }
 
 // Results kept by garbage that the collector has not seen yet.
 void collect_garbage() {
-  const nb::gil_scoped_acquire gil;
-  nb::module_::import_("gc").attr("collect")();
+  const GilHeld gil;
+  or_sleep_at_exit([] { nb::module_::import_("gc").attr("collect")(); });
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ SaveOptions save_options(const std::optional<std::string>& dtype, const std::str
   options.overwrite = overwrite;
   if (!progress.is_none()) {
     options.progress = [progress](std::uint64_t done, std::uint64_t total) {
-      const nb::gil_scoped_acquire gil;
-      progress(done, total);
+      const GilHeld gil;
+      or_sleep_at_exit([&] { progress(done, total); });
     };
   }
   return options;
@@ -33,7 +33,7 @@ void bind_writer(nb::module_& m) {
             const Indices converted(indices);
             const BufferView buffer(values);
             const ConstView view = const_view(buffer, dtype);
-            const nb::gil_scoped_release nogil;
+            const GilReleased nogil;
             w.assign(converted.get(), view);
           },
           nb::arg("indices"), nb::arg("values"), nb::arg("dtype"))
@@ -42,7 +42,7 @@ void bind_writer(nb::module_& m) {
           [](Writer& w, nb::handle rows, std::string_view dtype) {
             const BufferView buffer(rows);
             const ConstView view = const_view(buffer, dtype);
-            const nb::gil_scoped_release nogil;
+            const GilReleased nogil;
             w.append(view);
           },
           nb::arg("rows"), nb::arg("dtype"))
@@ -61,7 +61,7 @@ void bind_writer(nb::module_& m) {
       [](const std::string& path, const Array& array, const std::optional<std::string>& dtype, const std::string& order,
          const std::optional<std::string>& format, bool overwrite, const nb::object& progress) {
         const SaveOptions options = save_options(dtype, order, format, overwrite, progress);
-        const nb::gil_scoped_release nogil;
+        const GilReleased nogil;
         save(path, array, options);
       },
       nb::arg("path"), nb::arg("array"), nb::arg("dtype").none(), nb::arg("order"), nb::arg("format").none(),
@@ -74,7 +74,7 @@ void bind_writer(nb::module_& m) {
         const BufferView buffer(values);
         const ConstView view = const_view(buffer, values_dtype);
         const SaveOptions options = save_options(dtype, order, format, overwrite, progress);
-        const nb::gil_scoped_release nogil;
+        const GilReleased nogil;
         save(path, view, options);
       },
       nb::arg("path"), nb::arg("values"), nb::arg("values_dtype"), nb::arg("dtype").none(), nb::arg("order"),

@@ -59,9 +59,13 @@ def as_result(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     return array.view(numpy_dtype(name)) if name == "bfloat16" else array
 
 
-def as_values(values: Any) -> tuple[np.ndarray[Any, Any], str]:
-    """Any array-like as native-order memory the core can take, and its dtype's name. Copies only what it must."""
-    array = np.asarray(values)
+def as_values(values: Any, into: str | None = None) -> tuple[np.ndarray[Any, Any], str]:
+    """Any array-like as native-order memory the core can take, and its dtype's name. Copies only what it must.
+
+    Plain Python numbers on their way into dtype `into` are refused as NumPy refuses them: 300 is no uint8.
+    """
+    plain = isinstance(values, bool | int | float | complex | list | tuple)
+    array = np.asarray(values, dtype=_BY_NAME.get(into) if plain and into else None)
     name, swapped = core_name(array.dtype)
     if swapped:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -10,6 +10,7 @@ import numpy as np
 from . import _core
 
 _LEASED_FROM = 1 << 16  # converting a small index is not worth a lease
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 def normalise(index: Any) -> tuple[Any, ...]:
@@ -19,8 +20,10 @@ def normalise(index: Any) -> tuple[Any, ...]:
 
 
 def _item(item: Any) -> Any:
-    if item is None or item is Ellipsis or type(item) is int:
+    if item is None or item is Ellipsis:
         return item
+    if type(item) is int:
+        return _position(item)
     if isinstance(item, slice):
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if isinstance(item, bool | np.bool_):
@@ -28,14 +31,21 @@ def _item(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         return _array(item)
     try:
-        return operator.index(item)
+        return _position(operator.index(item))
     except TypeError:
         array = np.asarray(item)
         return _array(array.astype(np.int64) if array.size == 0 and isinstance(item, list | tuple) else array)
 
 
+def _position(value: int) -> int:
+    if not _LOWEST <= value <= _HIGHEST:
+        raise IndexError("cannot fit 'int' into an index-sized integer")
+    return value
+
+
+# Clipped, as Python's own slices are.
 def _bound(value: Any) -> int | None:
-    return None if value is None else operator.index(value)
+    return None if value is None else max(_LOWEST, min(operator.index(value), _HIGHEST))
 
 
 def _array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

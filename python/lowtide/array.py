@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _core, _dtypes
 from ._index import normalise
@@ -70,9 +71,10 @@ class Array:
 
     def transpose(self, *axes: int) -> Array:
         """A view with the axes permuted, or reversed when none are given."""
+        if not axes:
+            return Array(self._core.transpose(list(range(self.ndim))[::-1]))
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        wanted = [int(axis) % self.ndim if self.ndim else int(axis) for axis in order] if order else []
-        return Array(self._core.transpose(wanted or list(range(self.ndim))[::-1]))
+        return Array(self._core.transpose(list(normalize_axis_tuple(order, self.ndim))))
 
     def __len__(self) -> int:
         if self.ndim == 0:
@@ -85,7 +87,7 @@ class Array:
     def __setitem__(self, index: Any, values: Any) -> None:
         if isinstance(values, Array):
             values = values.compute()
-        array, name = _dtypes.as_values(values)
+        array, name = _dtypes.as_values(values, self._core.dtype)
         self._core.assign(normalise(index), array, name)
 
     def read(self, index: Any = Ellipsis) -> np.ndarray[Any, Any]:

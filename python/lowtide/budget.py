@@ -12,7 +12,11 @@ from . import _core
 
 def parse(size: int | str) -> int:
     """Bytes from an int or a string such as "512MiB", "2 GB" or "25%" (of what is available to this process)."""
-    return _core.parse_bytes(size) if isinstance(size, str) else int(size)
+    if isinstance(size, str):
+        return _core.parse_bytes(size)
+    if size < 0:
+        raise ValueError(f"{size} is not a size in bytes: it is negative")
+    return int(size)
 
 
 def set_budget(size: int | str) -> int:

@@ -39,7 +39,9 @@ def open(
     if mode not in ("r", "r+"):
         raise ValueError(f'mode must be "r" or "r+", not {mode!r}; new files are made by lt.create and lt.save')
     name, big_endian = (None, False) if dtype is None else _dtypes.core_name(dtype)
-    extents = None if shape is None else [shape] if isinstance(shape, int) else [int(n) for n in shape]
+    if offset < 0:
+        raise ValueError(f"offset must not be negative, but it is {offset}")
+    extents = None if shape is None else _extents(shape)
     return Array(_core.open(os.fspath(path), mode, name, extents, offset, order, big_endian, False))
 
 
@@ -78,12 +80,12 @@ class Writer:
         return self._core.closed
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        array, name = _dtypes.as_values(values.compute() if isinstance(values, Array) else values)
+        array, name = _dtypes.as_values(values.compute() if isinstance(values, Array) else values, self._core.dtype)
         self._core.assign(normalise(index), array, name)
 
     def append(self, rows: Any) -> None:
         """Add rows (or one row) at the end of axis 0."""
-        array, name = _dtypes.as_values(rows.compute() if isinstance(rows, Array) else rows)
+        array, name = _dtypes.as_values(rows.compute() if isinstance(rows, Array) else rows, self._core.dtype)
         self._core.append(array, name)
 
     def close(self) -> None:
@@ -121,7 +123,7 @@ def create(
 
     A shape that begins with 0 is grown by ``append``. Elements that are never written are zero.
     """
-    extents = [shape] if isinstance(shape, int) else [int(n) for n in shape]
+    extents = _extents(shape)
     name = _little(dtype)
     return Writer(_core.create(os.fspath(path), extents, name, order, format, overwrite))
 
@@ -154,6 +156,10 @@ def save(
         else:
             values, values_name = _dtypes.as_values(x)
             _core.save_values(os.fspath(path), values, values_name, name, order, format, overwrite, report)
+
+
+def _extents(shape: int | Sequence[int]) -> list[int]:
+    return [int(shape)] if isinstance(shape, int | np.integer) else [int(n) for n in shape]
 
 
 def _little(dtype: Any) -> str:

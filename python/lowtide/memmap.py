@@ -42,6 +42,8 @@ class memmap:
             raise UnsupportedError('mode "c" (copy on write) needs pages of its own: open with "r" and keep changes in an array')
         if mode not in ("r", "r+", "w+"):
             raise ValueError(f"mode must be one of 'r', 'r+', 'w+' (got {mode!r})")
+        if offset < 0:
+            raise ValueError(f"offset must not be negative, but it is {offset}")
         name, big_endian = _dtypes.core_name(dtype)
         extents = None if shape is None else [shape] if isinstance(shape, int | np.integer) else [int(n) for n in shape]
         path = os.fspath(filename)
@@ -52,7 +54,7 @@ class memmap:
             with open(path, "wb") as file:
                 file.truncate(offset + int(np.prod(extents, dtype=np.int64)) * itemsize)
         core_mode = "r" if mode == "r" else "r+"
-        self._core = _core.open(path, core_mode, name, extents or [-1], offset, order, big_endian, True)
+        self._core = _core.open(path, core_mode, name, [-1] if extents is None else extents, offset, order, big_endian, True)
         self.mode = mode
         self.offset = offset
         self.filename = os.path.abspath(path)
@@ -92,10 +94,12 @@ class memmap:
         return array[()] if array.ndim == 0 else array
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        array, name = _dtypes.as_values(values)
+        array, name = _dtypes.as_values(values, self._core.dtype)
         self._core.assign(normalise(index), array, name)
 
     def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
         stream = self._core.blocks(0)
         while (item := stream.next()) is not None:
             for row in _dtypes.as_result(item[1], self._core.dtype):

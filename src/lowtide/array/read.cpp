@@ -31,7 +31,8 @@ Buffer read_contiguous(const Source& source, const Selection& selection) {
     paced.absorb(Budget::process().try_take_between(page_bytes, most - in_flight, Purpose::staging));
   }
   Block block = Block::allocate(std::move(lease));
-  read_range(file, block.data(), offset, bytes, paced);
+  const bool served = bytes <= ReadAhead::most_bytes && source.read_ahead->serve(file, offset, bytes, block.data() + (offset - span.begin));
+  if (!served) read_range(file, block.data(), offset, bytes, paced);
   return as_buffer(std::move(block), offset - span.begin, source, selection);
 }
 

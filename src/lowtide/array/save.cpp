@@ -15,8 +15,9 @@ namespace {
 
 class Sink {
  public:
-  Sink(const std::string& path, const Shape& shape, DType dtype, const SaveOptions& options)
-      : lease_(Budget::process().take(SequentialWriter::least_bytes_of_any(), Purpose::write_behind, "saving " + path)),
+  // `reserved`: SequentialWriter::least_bytes_of_any().
+  Sink(const std::string& path, const Shape& shape, DType dtype, const SaveOptions& options, Lease reserved)
+      : lease_(std::move(reserved)),
         file_(path, options.format, shape, dtype, options.order.value_or(Order::c), options.overwrite),
         total_bytes_(file_.layout().data_bytes()),
         progress_(options.progress),
@@ -58,12 +59,14 @@ void save(const std::string& path, const Array& array, const SaveOptions& option
   Array in_file_order = fortran ? array.transpose() : array;
   if (in_file_order.ndim() == 0) in_file_order = in_file_order.index({NewAxis{}});
   // Everything that could be refused for memory is taken before the file is made.
-  RowStream stream(in_file_order.state().source, in_file_order.state().selection, 0);
   const std::uint64_t cast_bytes = from == to ? 0 : DenseTiles::least_bytes(from, to);
-  Lease for_cast = cast_bytes > 0 ? Budget::process().take(cast_bytes, Purpose::staging, "saving " + path) : Lease();
+  RowStream stream(in_file_order.state().source, in_file_order.state().selection, 0,
+                   cast_bytes + SequentialWriter::least_bytes_of_any());
+  Lease for_sink = stream.take_beside();
   std::optional<Staging> converted;
-  if (for_cast) converted.emplace(DenseTiles::most_bytes(from, to), std::move(for_cast));
-  Sink sink(path, array.shape(), to, options);
+  if (cast_bytes > 0)
+    converted.emplace(DenseTiles::most_bytes(from, to), for_sink.split(cast_bytes, Purpose::staging));
+  Sink sink(path, array.shape(), to, options, std::move(for_sink));
   for (RowBlock block; stream.next(block);) {
     const Buffer& rows = block.buffer;
     if (from == to) {
@@ -87,9 +90,10 @@ void save(const std::string& path, const ConstView& values, const SaveOptions& o
     in_file_order.shape = reversed(values.shape);
     std::reverse(in_file_order.strides_bytes.begin(), in_file_order.strides_bytes.end());
   }
-  Lease lease = Budget::process().take(DenseTiles::least_bytes(values.dtype, to), Purpose::staging, "saving " + path);
-  DenseTiles tiles(in_file_order, in_file_order.shape, to, native_endian, std::move(lease));
-  Sink sink(path, values.shape, to, options);
+  const std::uint64_t for_tiles = DenseTiles::least_bytes(values.dtype, to);
+  Lease lease = Budget::process().take(for_tiles + SequentialWriter::least_bytes_of_any(), Purpose::staging, "saving " + path);
+  DenseTiles tiles(in_file_order, in_file_order.shape, to, native_endian, lease.split(for_tiles, Purpose::staging));
+  Sink sink(path, values.shape, to, options, std::move(lease));
   for (DenseTile tile; tiles.next(tile);) sink.append(tile.data, tile.bytes);
   sink.commit();
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t least_slot_bytes = 64_KiB;
 constexpr std::uint64_t most_slot_bytes = 1_MiB;
 constexpr std::size_t most_slots = 16;
+constexpr std::size_t no_slot = most_slots;
 
 std::uint64_t bytes_per_byte(const io::File& file) {
   return io::is_direct(file.mode()) ? 1 : 2;
@@ -35,7 +36,8 @@ std::uint64_t SequentialWriter::most_bytes(const io::File& file) {
 
 SequentialWriter::SequentialWriter(io::File& file, std::uint64_t offset, Lease reserved)
     : file_(file),
-      staging_(most_bytes(file), std::move(reserved)),
+      // A Writer keeps this while it is open: half of what is left is for whoever makes what it writes.
+      staging_{std::min(most_bytes(file), reserved.bytes() + Budget::process().spare_bytes() / 2), std::move(reserved)},
       slot_bytes_(slot_bytes_for(file, staging_.size_bytes())),
       slot_offset_(round_down(offset, io::direct_align)),
       filled_(offset - slot_offset_),
@@ -47,6 +49,7 @@ SequentialWriter::SequentialWriter(io::File& file, std::uint64_t offset, Lease r
 
 void SequentialWriter::append(const std::byte* data, std::uint64_t bytes) {
   while (bytes > 0) {
+    if (slot_ == no_slot) take_slot();
     const std::uint64_t n = std::min(bytes, slot_bytes_ - filled_);
     std::memcpy(staging_.data() + slot_ * slot_bytes_ + filled_, data, n);
     filled_ += n;
@@ -56,7 +59,7 @@ void SequentialWriter::append(const std::byte* data, std::uint64_t bytes) {
       send(slot_bytes_);
       slot_offset_ += slot_bytes_;
       filled_ = 0;
-      take_slot();
+      slot_ = no_slot;  // it may come back before those sent earlier, and is free then
     }
   }
   interrupt_point();

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "lowtide/array/read_ahead.h"
 #include "lowtide/array/selection.h"
 #include "lowtide/formats/layout.h"
 #include "lowtide/io/file.h"
@@ -14,8 +15,14 @@ struct Source {
   Layout layout;
   bool live = false;  // others may write to the file while it is read
 
+  std::shared_ptr<ReadAhead> read_ahead = std::make_shared<ReadAhead>();  // one for all views of an open file
+
   void check_unchanged() const {
-    if (!live) file->check_unchanged();
+    if (live) {
+      file->follow_changes();
+    } else {
+      file->check_unchanged();
+    }
   }
 };
 

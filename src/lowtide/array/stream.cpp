@@ -18,6 +18,14 @@ constexpr std::uint64_t preferred_block_bytes = 4_MiB;  // long enough for the d
 constexpr std::uint64_t least_block_bytes = 256_KiB;
 constexpr std::size_t most_ahead = 6;
 
+// What the budget could still pay for, spare blocks dropped.
+std::uint64_t room_bytes() {
+  const Usage usage = Budget::process().usage();
+  const auto cache = usage.by_purpose.find("cache");
+  const std::uint64_t kept = usage.held_bytes - (cache == usage.by_purpose.end() ? 0 : cache->second);
+  return usage.limit_bytes > kept ? usage.limit_bytes - kept : 0;
+}
+
 }  // namespace
 
 void RecycledBlocks::give(Block block) noexcept {
@@ -48,12 +56,14 @@ void RecycledBlocks::close() noexcept {
 
 std::uint64_t RowStream::least_bytes(const Source& source, const Selection& selection) {
   if (selection.ndim() == 0 || selection.size() == 0) return page_bytes;
-  const std::uint64_t row = selection.size_bytes() / static_cast<std::uint64_t>(selection.shape()[0]);
-  if (selection.contiguous()) return round_up(row, page_bytes) + 2 * page_bytes + least_in_flight_bytes(*source.file);
-  return round_up(row, page_bytes) + gather_needs_of_any(*source.file).least_bytes;
+  const auto row_count = static_cast<std::uint64_t>(selection.shape()[0]);
+  const std::uint64_t row = round_up(selection.size_bytes() / row_count, page_bytes);
+  const std::uint64_t blocks = row_count > 1 ? 2 : 1;  // a loop's variable keeps one while the next is read
+  if (selection.contiguous()) return blocks * (row + page_bytes) + least_in_flight_bytes(*source.file);
+  return blocks * row + gather_needs_of_any(*source.file).least_bytes;
 }
 
-RowStream::RowStream(Source source, Selection selection, std::int64_t rows)
+RowStream::RowStream(Source source, Selection selection, std::int64_t rows, std::uint64_t beside_bytes)
     : source_(std::move(source)),
       selection_(std::move(selection)),
       pin_(source_.file->pin()),
@@ -63,19 +73,28 @@ RowStream::RowStream(Source source, Selection selection, std::int64_t rows)
       rows_(rows > 0 ? std::min(rows, std::max<std::int64_t>(row_count_, 1)) : choose_rows()),
       owner_pid_(getpid()) {
   source_.check_unchanged();
-  if (selection_.size() == 0) return;
   io::File& file = *source_.file;
-  const std::uint64_t in_flight = contiguous_ ? least_in_flight_bytes(file) : gather_needs_of_any(file).least_bytes;
-  Lease lease =
-      Budget::process().take(block_bytes(rows_) + in_flight, Purpose::read_ahead, "reading blocks of " + file.path());
+  const bool empty = selection_.size() == 0;
+  const std::uint64_t in_flight = empty         ? 0
+                                  : contiguous_ ? least_in_flight_bytes(file)
+                                                : gather_needs_of_any(file).least_bytes;
+  Lease lease = Budget::process().take((empty ? 0 : block_bytes(rows_)) + in_flight + beside_bytes, Purpose::read_ahead,
+                                       "reading blocks of " + file.path());
+  beside_ = lease.split(beside_bytes, Purpose::staging);
+  if (empty) return;
   in_flight_ = lease.split(in_flight, Purpose::read_ahead);
   admitted_ = Block::allocate(std::move(lease));
-  if (!contiguous_) {
-    staging_.emplace(gather_needs_of_any(file).most_bytes, std::move(in_flight_));
-    return;
+  // One that the consumer may keep while the next is filled, before the rest of the budget is used for speed.
+  if (rows_ < row_count_) {
+    if (Lease second = Budget::process().try_take(block_bytes(rows_), Purpose::read_ahead))
+      recycled_->give(Block::allocate(std::move(second)));
   }
   // Half of what is left is for reading ahead: the rest is for what the consumer does with the rows.
   const std::uint64_t spare = Budget::process().spare_bytes() / 2;
+  if (!contiguous_) {
+    staging_.emplace(std::min(gather_needs_of_any(file).most_bytes, in_flight + spare), std::move(in_flight_));
+    return;
+  }
   if (in_flight > 0) {
     in_flight_.absorb(Budget::process().try_take_between(page_bytes, std::min(spare / 4, most_in_flight_bytes(file)),
                                                          Purpose::read_ahead));
@@ -95,9 +114,13 @@ std::uint64_t RowStream::block_bytes(std::int64_t rows) const {
 
 std::int64_t RowStream::choose_rows() const {
   if (row_bytes_ == 0) return std::max<std::int64_t>(row_count_, 1);
-  const std::uint64_t share = Budget::process().spare_bytes() / 8;
-  const std::uint64_t target =
-      std::clamp(share, least_block_bytes, contiguous_ ? preferred_block_bytes : 4 * preferred_block_bytes);
+  io::File& file = *source_.file;
+  const std::uint64_t room = room_bytes();
+  const std::uint64_t fixed =
+      4 * page_bytes + (contiguous_ ? least_in_flight_bytes(file) : gather_needs_of_any(file).least_bytes);
+  const std::uint64_t affordable = room > fixed ? (room - fixed) / 2 : 0;
+  const std::uint64_t preferred = contiguous_ ? preferred_block_bytes : 4 * preferred_block_bytes;
+  const std::uint64_t target = std::min(affordable, std::clamp(room / 8, least_block_bytes, preferred));
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(target / row_bytes_), 1,
                                   std::max<std::int64_t>(row_count_, 1));
 }

@@ -39,14 +39,16 @@ class RecycledBlocks {
 
 class RowStream {
  public:
-  // rows 0: chosen from what the budget has to spare. Throws BudgetError if not even one block fits.
-  RowStream(Source source, Selection selection, std::int64_t rows);
+  // rows 0: chosen from what the budget has to spare. Throws BudgetError if not even one block fits. `beside_bytes` are admitted
+  // with it, for what the consumer cannot do without.
+  RowStream(Source source, Selection selection, std::int64_t rows, std::uint64_t beside_bytes = 0);
   ~RowStream();
   RowStream(const RowStream&) = delete;
   RowStream& operator=(const RowStream&) = delete;
 
   bool next(RowBlock& out);
   std::int64_t rows_per_block() const { return rows_; }
+  Lease take_beside() { return std::move(beside_); }  // once
 
   // The smallest budget in which rows of this selection can be streamed one at a time.
   static std::uint64_t least_bytes(const Source& source, const Selection& selection);
@@ -82,6 +84,7 @@ class RowStream {
   std::size_t ahead_limit_ = 1;
   std::shared_ptr<RecycledBlocks> recycled_ = std::make_shared<RecycledBlocks>();
   Lease in_flight_;
+  Lease beside_;
   Block admitted_;  // the block that admission paid for
   std::deque<Ahead> ahead_;
   std::deque<io::Request> waiting_;  // requests that the queue has no room for yet

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 #include "lowtide/array/assign.h"
@@ -40,8 +41,7 @@ class WriterState {
       stream(values, selection.shape());
       return;
     }
-    if (stream_) stream_->flush();
-    stream_.reset();
+    end_stream();
     assign_selection(source_, selection, values);
   }
 
@@ -70,8 +70,7 @@ class WriterState {
     const std::uint64_t grown_end = layout.data_offset + checked_bytes(grown, layout.dtype, path());
     reserve(grown_end);
     if (end != next_byte_ || !stream_) {
-      if (stream_) stream_->flush();
-      stream_.reset();
+      end_stream();
       next_byte_ = end;
     }
     stream(rows, shape);
@@ -81,8 +80,7 @@ class WriterState {
   void close() {
     if (closed_) return;
     check_open();
-    if (stream_) stream_->flush();
-    stream_.reset();
+    end_stream();
     file_.commit(source_.layout);
     source_.file.reset();
     closed_ = true;
@@ -99,14 +97,22 @@ class WriterState {
  private:
   void check_open() const {
     if (closed_) throw std::invalid_argument(path() + " is closed");
+    if (torn_)
+      throw IoError("an earlier write to " + path() + " failed half-way: what was written is lost, begin again", EIO,
+                    path());
   }
 
   void reserve(std::uint64_t bytes) {
     if (bytes <= reserved_bytes_) return;
     // Ahead of what is asked, so that a long stream of appends asks seldom; an eighth at most, so that little is asked in vain.
     const std::uint64_t ahead = std::max(bytes, std::min(bytes + bytes / 8, bytes + least_reserve_step * 16));
-    file_.reserve(ahead);
-    reserved_bytes_ = ahead;
+    try {
+      file_.reserve(ahead);
+      reserved_bytes_ = ahead;
+    } catch (const IoError&) {  // a nearly full disk may still have what is needed
+      file_.reserve(bytes);
+      reserved_bytes_ = bytes;
+    }
   }
 
   void stream(const ConstView& values, const Shape& shape) {
@@ -116,8 +122,18 @@ class WriterState {
     Lease lease = Budget::process().take(for_tiles + for_writer, Purpose::write_behind, "writing to " + path());
     DenseTiles tiles(values, shape, dtype, source_.layout.endian, lease.split(for_tiles, Purpose::staging));
     if (!stream_) stream_.emplace(*source_.file, next_byte_, std::move(lease));
+    torn_ = true;
     for (DenseTile tile; tiles.next(tile);) stream_->append(tile.data, tile.bytes);
+    torn_ = false;
     next_byte_ = stream_->position();
+  }
+
+  void end_stream() {
+    if (!stream_) return;
+    torn_ = true;
+    stream_->flush();
+    torn_ = false;
+    stream_.reset();
   }
 
   NewFile file_;
@@ -126,6 +142,7 @@ class WriterState {
   std::uint64_t reserved_bytes_ = 0;
   std::optional<SequentialWriter> stream_;
   bool closed_ = false;
+  bool torn_ = false;  // a stream stopped (an error, Ctrl-C) where the caller cannot know how far it came
 };
 
 Writer::Writer(std::unique_ptr<WriterState> state) : state_(std::move(state)) {}

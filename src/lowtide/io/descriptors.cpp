@@ -48,14 +48,17 @@ void DescriptorTable::remove(File* file) {
 }
 
 bool DescriptorTable::close_longest_idle() {
-  std::shared_ptr<File> idle;  // outlives the lock: the last reference may be ours, and ~File takes the lock
+  std::vector<std::shared_ptr<File>> seen;  // outlives the lock: the last reference may be ours, and ~File takes the lock
+  File* idle = nullptr;
   const std::lock_guard lock(mutex_);
   for (auto& [pointer, weak] : files_) {
-    auto file = weak.lock();
-    if (!file || file->pins_ > 0 || file->fd_ < 0 || file->adopted_) continue;
-    if (!idle || file->last_use_ < idle->last_use_) idle = std::move(file);
+    if (auto file = weak.lock()) seen.push_back(std::move(file));
   }
-  if (!idle) return false;
+  for (const auto& file : seen) {
+    if (file->pins_ > 0 || file->fd_ < 0 || file->adopted_) continue;
+    if (idle == nullptr || file->last_use_ < idle->last_use_) idle = file.get();
+  }
+  if (idle == nullptr) return false;
   idle->close_descriptors();
   return true;
 }

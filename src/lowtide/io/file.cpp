@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -47,6 +48,18 @@ bool states_direct(int fd) {
 struct alignas(direct_align) Page {
   std::byte bytes[head_bytes];
 };
+
+// The first bytes by `call`, all that the file has of them: interruptions and short answers are asked again.
+template <class Call>
+ssize_t read_head(Call call, std::uint64_t file_bytes) {
+  const auto wanted = static_cast<ssize_t>(std::min<std::uint64_t>(head_bytes, file_bytes));
+  ssize_t n = 0;
+  for (int tries = 0; tries < 10; ++tries) {
+    n = checked(call);
+    if (n >= wanted || (n < 0 && n != -EINTR && n != -EAGAIN)) break;
+  }
+  return n;
+}
 
 void refuse_odd_kinds(const struct stat& s, const std::string& path) {
   if (S_ISDIR(s.st_mode)) throw IoError(fmt::format("{} is a directory, not a file", path), EISDIR, path);
@@ -148,7 +161,7 @@ bool File::try_direct() {
     return false;
   }
   Page page;
-  const ssize_t n = checked([&] { return pread(direct, page.bytes, sizeof page.bytes, 0); });
+  const ssize_t n = read_head([&] { return pread(direct, page.bytes, sizeof page.bytes, 0); }, stamp_.size_bytes);
   if (n < 0) {
     ::close(direct);
     if (n != -EINVAL && n != -EOPNOTSUPP) fail("cannot read", static_cast<int>(-n), 0);
@@ -164,7 +177,7 @@ bool File::try_direct() {
 bool File::try_dontcache() {
   Page page;
   iovec vector{page.bytes, sizeof page.bytes};
-  const ssize_t n = checked([&] { return preadv2(fd_, &vector, 1, 0, RWF_DONTCACHE); });
+  const ssize_t n = read_head([&] { return preadv2(fd_, &vector, 1, 0, RWF_DONTCACHE); }, stamp_.size_bytes);
   if (n < 0) {
     if (!mode_reason_.empty()) mode_reason_ += "; ";
     mode_reason_ += fmt::format("RWF_DONTCACHE: {}", std::strerror(static_cast<int>(-n)));
@@ -176,7 +189,13 @@ bool File::try_dontcache() {
 
 void File::read_buffered_head() {
   Page page;
-  const ssize_t n = read(page.bytes, 0, sizeof page.bytes);
+  const ssize_t n = read_head(
+      [&] {
+        const ssize_t got = read(page.bytes, 0, sizeof page.bytes);
+        if (got < 0) errno = static_cast<int>(-got);
+        return got;
+      },
+      stamp_.size_bytes);
   if (n < 0) fail("cannot read", static_cast<int>(-n), 0);
   head_.assign(page.bytes, page.bytes + n);
 }
@@ -270,10 +289,7 @@ void File::check_unchanged() const {
   const Stamp now = stamp_of(s);
   const std::lock_guard lock(own_writes_->mutex);
   if (now == stamp_) return;
-  if (now == own_writes_->after) {
-    stamp_ = now;
-    return;
-  }
+  if (now == own_writes_->after) return see(now);
   const char* advice = "Open it again to read it as it is now.";
   if (now.device != stamp_.device || now.inode != stamp_.inode) {
     throw DataChangedError(fmt::format("{} was replaced by another file since it was opened. {}", path_, advice));
@@ -290,7 +306,25 @@ void File::accept_change() {
   struct stat s{};
   if (fstat(fd_, &s) != 0) return;
   const std::lock_guard lock(own_writes_->mutex);
-  stamp_ = own_writes_->after = stamp_of(s);
+  own_writes_->after = stamp_of(s);
+  see(own_writes_->after);
+}
+
+void File::follow_changes() {
+  struct stat s {};
+  if (fstat(fd_, &s) != 0) fail("cannot stat", errno, 0);
+  const std::lock_guard lock(own_writes_->mutex);
+  if (const Stamp now = stamp_of(s); now != stamp_) see(now);
+}
+
+void File::see(const Stamp& now) const {
+  stamp_ = now;
+  content_id_ = new_content_id();
+}
+
+std::uint64_t File::new_content_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
 }
 
 void File::sync() {

@@ -87,8 +87,13 @@ class File : public std::enable_shared_from_this<File> {
   bool is_cached(std::uint64_t offset, std::uint64_t bytes);  // by cachestat(2); false where the kernel lacks it
   int fd() const { return fd_; }                              // the direct descriptor, or the buffered one
 
+  // Names the content of the file for caches: unique in the process, another one as soon as a change is known of.
+  std::uint64_t content_id() const { return content_id_.load(std::memory_order_relaxed); }
+
   // Throws DataChangedError if the file is not as it was when opened or last written by this process. REQUIRES: a pin.
   void check_unchanged() const;
+  // Takes the file as it is now, whoever changed it: for files that are read live.
+  void follow_changes();
   void accept_change();                                       // after a write of our own
   std::mutex& write_mutex() { return own_writes_->writing; }  // one for all Files of this process on the same inode
   void sync();  // fdatasync; throws IoError, and every later call does too
@@ -99,7 +104,9 @@ class File : public std::enable_shared_from_this<File> {
 
  private:
   friend class DescriptorTable;
-  File(std::string path, Access access) : path_(std::move(path)), access_(access) {}
+  File(std::string path, Access access) : path_(std::move(path)), access_(access), content_id_(new_content_id()) {}
+  static std::uint64_t new_content_id();
+  void see(const Stamp& now) const;  // REQUIRES: own_writes_->mutex held
   void choose_mode();
   bool try_direct();
   bool try_dontcache();
@@ -119,6 +126,7 @@ class File : public std::enable_shared_from_this<File> {
   bool adopted_ = false;
   mutable Stamp stamp_;  // the state this File has seen; guarded by own_writes_->mutex
   std::mutex buffered_mutex_;
+  mutable std::atomic<std::uint64_t> content_id_;
   std::atomic<bool> sync_failed_{false};
   int pins_ = 0;                // guarded by the descriptor table
   std::uint64_t last_use_ = 0;  // likewise

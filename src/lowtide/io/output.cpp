@@ -42,6 +42,20 @@ std::string hidden_beside(const std::string& path) {
   return fmt::format("{}/.{}.{:08x}.lowtide-tmp", folder_of(path), target.filename().string(), std::random_device{}());
 }
 
+class Folder {
+ public:
+  explicit Folder(const std::string& path) : fd_(DescriptorTable::process().open(path, O_RDONLY | O_DIRECTORY)) {
+    if (fd_ < 0) fail("cannot open the folder", errno, path);
+  }
+  ~Folder() { ::close(fd_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
 }  // namespace
 
 OutputFile OutputFile::create(const std::string& path, bool overwrite) {
@@ -97,19 +111,21 @@ void OutputFile::reserve(std::uint64_t bytes) {
 }
 
 void OutputFile::commit(std::uint64_t bytes) {
+  if (named_) fail("an earlier sync failed: cannot sync the folder of", EIO, path_);  // the kernel tells it once
   file_->resize(bytes);
   file_->sync();
+  const Folder folder(folder_of(path_));  // before the name appears: running out of descriptors must leave nothing
   give_name();
   if (!temporary_.empty()) {
     const int error = attempt([&] { return rename(temporary_.c_str(), path_.c_str()); });
     if (error != 0) fail("cannot rename to", error, path_);
     temporary_.clear();
   }
-  const int folder = DescriptorTable::process().open(folder_of(path_), O_RDONLY | O_DIRECTORY);
-  if (folder < 0) fail("cannot open the folder of", errno, path_);
-  const int error = attempt([&] { return fsync(folder); });
-  ::close(folder);
-  if (error != 0) fail("cannot sync the folder of", error, path_);
+  named_ = true;
+  if (const int error = attempt([&] { return fsync(folder.fd()); }); error != 0) {
+    if (!overwrite_) unlink(path_.c_str());  // a name that was not there before; one that was now names the new file, whole
+    fail("cannot sync the folder of", error, path_);
+  }
   file_.reset();
 }
 

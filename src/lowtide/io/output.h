@@ -40,6 +40,7 @@ class OutputFile {
   std::string path_;  // the target, symbolic links resolved
   bool overwrite_;
   std::string temporary_;  // empty while the file has no name
+  bool named_ = false;     // the target is there; what came after that failed
   std::shared_ptr<File> file_;
 };
 

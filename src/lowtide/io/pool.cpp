@@ -45,9 +45,13 @@ class Pool {
 
   void add(Job job) {
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      if (idle_ <= jobs_.size() && threads_ < thread_limit) start_thread();
+      if (threads_ == 0) {  // none to be had (RLIMIT_NPROC, RLIMIT_AS): slower, not dead
+        lock.unlock();
+        return run(job);
+      }
       jobs_.push_back(std::move(job));
-      if (idle_ < jobs_.size() && threads_ < thread_limit) start_thread();
     }
     some_.notify_one();
   }
@@ -67,11 +71,7 @@ class Pool {
         },
         this);
     pthread_attr_destroy(&attributes);
-    if (error == 0) {
-      ++threads_;
-    } else if (threads_ == 0) {
-      throw std::system_error(error, std::generic_category(), "cannot start an IO thread");
-    }
+    if (error == 0) ++threads_;
   }
 
   void work() {

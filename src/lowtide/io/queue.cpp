@@ -60,6 +60,7 @@ void Queue::submit(std::uint32_t slot) {
 
 std::span<const Completion> Queue::wait() {
   completions_.clear();
+  interrupt_point();  // a busy disk answers at once, again and again
   collect(0);
   while (completions_.empty() && in_flight_ > 0) {
     collect(interrupt_slice_ms);

@@ -23,7 +23,7 @@ namespace {
 
 std::atomic<void (*)()> last_resort{nullptr};
 
-bool transient(Purpose purpose) { return purpose == Purpose::staging || purpose == Purpose::write_behind; }
+bool transient(Purpose purpose) { return purpose == Purpose::staging; }
 
 }  // namespace
 
@@ -98,6 +98,7 @@ Lease Budget::take(std::uint64_t bytes, Purpose purpose, std::string_view operat
       for (std::size_t i = 0; i < purpose_count; ++i) {
         if (transient(static_cast<Purpose>(i))) released_in_time += by_purpose_[i];
       }
+      released_in_time -= std::min(released_in_time, lost_bytes_);
       if (released_in_time > 0 && held_bytes_ - released_in_time <= limit_bytes_ - bytes) {
         released_.wait_for(lock, std::chrono::milliseconds(interrupt_slice_ms));
         lock.unlock();
@@ -231,7 +232,10 @@ void Budget::lock_for_fork() { mutex_.lock(); }
 
 void Budget::unlock_after_fork(bool in_child) {
   // A condition variable that had waiters at fork time would wait for them in the child for ever.
-  if (in_child) new (&released_) std::condition_variable;
+  if (in_child) {
+    new (&released_) std::condition_variable;
+    lost_bytes_ = by_purpose_[static_cast<std::size_t>(Purpose::staging)];
+  }
   mutex_.unlock();
 }
 

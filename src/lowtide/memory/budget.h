@@ -6,8 +6,8 @@
 //   Lease spare = Budget::process().try_take(8_MiB, Purpose::staging);                  // empty if it does not fit now
 //
 // Deadlock is impossible by construction: an operation takes its least working set in one take() before it starts, and
-// only ever try_take()s more. Purposes that are certain to be released without anyone's help (staging, write_behind) are
-// transient; take() waits for those, never for results or indices that a caller may keep for ever.
+// only ever try_take()s more. What is certain to be released without anyone's help (staging) is transient; take() waits for
+// that, never for what a caller may keep for ever: results, indices, an iterator's read-ahead, an open Writer's write-behind.
 //
 // Thread-safe: every member. Blocks: take(), only while transient bytes would be enough.
 #pragma once
@@ -43,6 +43,7 @@ class Lease {
   ~Lease() { release(); }
 
   std::uint64_t bytes() const { return bytes_; }
+  Purpose purpose() const { return purpose_; }
   explicit operator bool() const { return budget_ != nullptr; }
   void release() noexcept;
   void shrink(std::uint64_t bytes) noexcept;  // REQUIRES: bytes <= this->bytes()
@@ -102,6 +103,7 @@ class Budget {
   std::uint64_t limit_bytes_;
   std::uint64_t held_bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
+  std::uint64_t lost_bytes_ = 0;  // in a forked child: transient bytes of threads that are not here
   std::array<std::uint64_t, purpose_count> by_purpose_{};
   std::string source_;
   std::vector<Evictable*> evictables_;

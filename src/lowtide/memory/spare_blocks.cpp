@@ -26,7 +26,7 @@ Block SpareBlocks::take(std::uint64_t most, Lease reserved) {
       if (it->size_bytes() < std::max(least, most / 2)) continue;
       Block block = std::move(*it);
       kept_.erase(it);
-      block.repurpose(Purpose::staging);
+      block.repurpose(reserved.purpose());  // take() must not wait for what an open iterator or writer keeps
       return block;
     }
   }

@@ -1,7 +1,7 @@
 // Any bytes are either refused by an error of lowtide's own or give a layout whose data lies within the file; what was
 // read can be written and read again.
 //
-//   clang++ -std=c++20 -fsanitize=fuzzer,address,undefined … && ./npy_fuzz -rss_limit_mb=64 fuzz/corpus/npy_fuzz
+//   clang++ -std=c++20 -fsanitize=fuzzer,address,undefined … && ./npy_fuzz -malloc_limit_mb=1 fuzz/corpus/npy_fuzz
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,0 +1,25 @@
+// Values worth a word in a check: NaN, infinities, and booleans that are neither 0 nor 1.
+//
+//   OddValues odd;
+//   odd.count(buffer);                     // as often as there are blocks
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "lowtide/array.h"
+
+namespace lowtide::cli {
+
+bool has_nan(DType dtype);
+
+struct OddValues {
+  std::uint64_t nan_count = 0;  // a complex element counts once, as NumPy's isnan and isinf count it
+  std::uint64_t inf_count = 0;
+  std::uint64_t bad_bool_count = 0;
+
+  void count(const Buffer& buffer);
+};
+
+}  // namespace lowtide::cli

@@ -67,7 +67,7 @@ ctest: setup
 	@ctest --preset dev -j$(JOBS)
 
 demo: build  ## the headline, on real files
-	@$(PY) examples/demo.py
+	@$(PY) -m examples.demo
 
 bench: build  ## compare with the peers on this machine
 	@tools/apt_install $(BENCH_PACKAGES)

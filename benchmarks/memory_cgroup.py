@@ -28,6 +28,15 @@ class MemoryCgroup:
             self._peak.write_text("0")
         return int(self._now.read_text())
 
+    def now(self) -> int:
+        """Bytes held at this moment."""
+        return int(self._now.read_text())
+
+    def limit(self, size: int) -> None:
+        """Refuse the group more than this."""
+        name = "memory.limit_in_bytes" if self._resettable else "memory.max"
+        (self.path / name).write_text(str(size))
+
     def peak(self) -> int:
         """The most bytes held."""
         return int(self._peak.read_text())
@@ -49,13 +58,15 @@ def _controllers(path: Path) -> list[str]:
 
 
 @contextmanager
-def fresh() -> Iterator[Path | None]:
+def fresh(limit: int | None = None) -> Iterator[Path | None]:
     """The path of a new cgroup for one worker, removed afterwards; None where that is not allowed."""
     own = _own()
     path = own / f"lowtide-benchmark-{os.getpid()}" if own else None
     try:
         if path:
             path.mkdir()
+            if limit is not None:
+                MemoryCgroup(path).limit(limit)
     except OSError:
         path = None
     try:

@@ -73,6 +73,7 @@ class Stored:
         if self.big_endian:
             stored = stored.byteswap().view(stored.dtype.newbyteorder(">"))
         stored = np.array(stored, order=self.order)
+        path.unlink(missing_ok=True)  # truncating an old file instead makes ext4 flush the new one
         with open(path, "wb") as file:
             if self.version is not None:
                 np.lib.format.write_array(file, stored, version=self.version)

@@ -39,7 +39,7 @@ def follow(draw: Any, array: lt.Array, expected: np.ndarray, most_steps: int) ->
     return array, expected
 
 
-@cases(300)
+@cases(150)
 @given(data=st.data())
 def test_a_chain_of_views_computes_what_numpy_does(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays())
@@ -47,7 +47,7 @@ def test_a_chain_of_views_computes_what_numpy_does(io_mode: str, tmp_path: Path,
     assert same_bits(view.compute(), expected)
 
 
-@cases(150)
+@cases(75)
 @given(data=st.data())
 def test_read_gives_the_bits_or_the_refusal_of_numpy(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays())
@@ -59,7 +59,7 @@ def test_read_gives_the_bits_or_the_refusal_of_numpy(io_mode: str, tmp_path: Pat
     assert refusal is not None or same_bits(ours, expected)
 
 
-@cases(75)
+@cases(37)
 @given(data=st.data())
 def test_eight_mebibytes_are_enough_for_a_chain_of_small_results(
     io_mode: str, tmp_path: Path, data: st.DataObject
@@ -71,7 +71,7 @@ def test_eight_mebibytes_are_enough_for_a_chain_of_small_results(
             assert same_bits(view.compute(), expected)
 
 
-@cases(100)
+@cases(50)
 @given(data=st.data())
 def test_a_view_reads_the_same_in_the_least_budget_that_refusals_name(
     io_mode: str, tmp_path: Path, data: st.DataObject
@@ -94,7 +94,7 @@ def test_a_view_reads_the_same_in_the_least_budget_that_refusals_name(
     assert budget <= base + view.nbytes + (2 << 20)
 
 
-@cases(150)
+@cases(75)
 @given(data=st.data())
 def test_blocks_of_any_length_concatenate_to_the_view(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays(shape=shapes(least_dims=1)))
@@ -115,7 +115,7 @@ def test_blocks_of_any_length_concatenate_to_the_view(io_mode: str, tmp_path: Pa
     assert same_bits(np.concatenate(parts), expected)
 
 
-@cases(60)
+@cases(30)
 @given(data=st.data())
 def test_blocks_stream_a_file_through_the_least_budget_it_states(
     io_mode: str, tmp_path: Path, data: st.DataObject
@@ -129,7 +129,7 @@ def test_blocks_stream_a_file_through_the_least_budget_it_states(
     assert same_bits(np.concatenate(parts), stored.array)
 
 
-@cases(50)
+@cases(25)
 @given(data=st.data())
 def test_iteration_yields_the_rows_of_numpy(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays(shape=shapes(least_dims=1, most_dims=3).filter(lambda shape: shape[0] < 2000)))
@@ -157,7 +157,7 @@ def values_for(draw: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return values.tolist() if kind == "python" and values.size < 1000 else values
 
 
-@cases(250)
+@cases(125)
 @given(data=st.data())
 def test_assignment_leaves_the_file_that_numpy_would(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays(raw=True))
@@ -177,7 +177,7 @@ def test_assignment_leaves_the_file_that_numpy_would(io_mode: str, tmp_path: Pat
     assert (tmp_path / "case").read_bytes() == stored.write(tmp_path / "twin").read_bytes()
 
 
-@cases(75)
+@cases(37)
 @given(data=st.data())
 def test_assignment_through_a_view_writes_what_the_view_shows(
     io_mode: str, tmp_path: Path, data: st.DataObject
@@ -199,7 +199,7 @@ def test_assignment_through_a_view_writes_what_the_view_shows(
     assert same_bits(lt.open(array.path, **stored.options).compute(), expected)
 
 
-@cases(100)
+@cases(50)
 @given(data=st.data())
 def test_a_created_file_holds_what_was_written_and_appended(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     shape = data.draw(shapes(least_dims=1, most_dims=3))
@@ -227,7 +227,7 @@ def test_a_created_file_holds_what_was_written_and_appended(io_mode: str, tmp_pa
     assert same_bits(written, expected)
 
 
-@cases(50)
+@cases(25)
 @given(data=st.data())
 def test_pieces_written_in_order_make_the_whole(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     expected = data.draw(stored_arrays(shape=shapes(least_dims=1, most_dims=3))).array
@@ -245,7 +245,7 @@ def cast(array: np.ndarray, dtype: Any) -> np.ndarray:
         return array.astype(dtype)
 
 
-@cases(100)
+@cases(50)
 @given(data=st.data())
 def test_save_writes_any_view_in_any_dtype_and_order(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays(values=small_numbers))
@@ -260,7 +260,7 @@ def test_save_writes_any_view_in_any_dtype_and_order(io_mode: str, tmp_path: Pat
     assert same_bits(written, expected if dtype is None else cast(expected, dtype))
 
 
-@cases(75)
+@cases(37)
 @given(data=st.data())
 def test_save_writes_any_array_in_memory(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     values = values_for(data.draw, data.draw(shapes()), np.dtype(data.draw(st.sampled_from(["bool", "int32", "float64"]))))
@@ -271,7 +271,7 @@ def test_save_writes_any_array_in_memory(io_mode: str, tmp_path: Path, data: st.
     assert same_bits(np.load(target), cast(np.asarray(values), dtype or np.asarray(values).dtype.newbyteorder("=")))
 
 
-@cases(60)
+@cases(30)
 @given(data=st.data())
 def test_save_casts_floats_as_astype_does(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays().filter(lambda stored: stored.array.dtype.kind in "fc"))
@@ -281,7 +281,7 @@ def test_save_casts_floats_as_astype_does(io_mode: str, tmp_path: Path, data: st
     np.testing.assert_array_equal(np.load(target), cast(stored.array, dtype), strict=True)
 
 
-@cases(150)
+@cases(75)
 @given(data=st.data())
 def test_memmap_reads_and_writes_what_numpy_memmap_does(io_mode: str, tmp_path: Path, data: st.DataObject) -> None:
     stored = data.draw(stored_arrays(values=small_numbers, raw=True).filter(lambda stored: stored.array.size > 0))

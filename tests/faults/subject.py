@@ -42,15 +42,17 @@ def rows(start, stop, width=1024):
 
 
 def run(
-    code: str,
+    code: str | Sequence[str],
     *arguments: object,
     mode: str = "auto",
     wrapper: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
-    """Run code after PRELUDE, under `wrapper` (a tracer). Fails the test if it does not end in time."""
-    command = [*wrapper, sys.executable, "-c", PRELUDE + textwrap.dedent(code), *map(str, arguments)]
+    """Run code, or several pieces of it, after PRELUDE, under `wrapper` (a tracer). Fails the test if it does not end in time."""
+    pieces = [code] if isinstance(code, str) else code
+    script = "\n".join([PRELUDE, *map(textwrap.dedent, pieces)])
+    command = [*wrapper, sys.executable, "-c", script, *map(str, arguments)]
     environment = {**os.environ, "LOWTIDE_IO": mode, **(env or {})}
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
@@ -58,7 +60,7 @@ def run(
         pytest.fail(f"the process hangs; it said {expired.stdout!r} and {expired.stderr!r}")
 
 
-def check(code: str, *arguments: object, exit_code: int = 0, quiet: bool = True, **options: object) -> str:
+def check(code: str | Sequence[str], *arguments: object, exit_code: int = 0, quiet: bool = True, **options: object) -> str:
     """Run code and expect its exit code and a silent standard error; returns what it printed."""
     done = run(code, *arguments, **options)  # type: ignore[arg-type]
     assert done.returncode == exit_code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -49,7 +49,7 @@ INTERRUPT = """
         lt.set_budget("8MiB")
         lt.open(path, dtype="uint32", shape=(-1, 1024), mode="r+")[1000:, ::2] = 0
 
-    work = locals()[how]
+    work = globals()[how]
     latencies = []
     misses = 0
     while len(latencies) < tries and misses < tries:

@@ -25,7 +25,7 @@ STREAMING = """
     ],
 )
 def test_leaving_in_the_middle_of_blocks(array_path: Path, mode: str, leave: str, exit_code: int) -> None:
-    subject.check(STREAMING + f"    {leave}\n", array_path, mode=mode, exit_code=exit_code)
+    subject.check([STREAMING, leave], array_path, mode=mode, exit_code=exit_code)
 
 
 @pytest.mark.parametrize("how", ["scan", "gather", "blocks", "save"])

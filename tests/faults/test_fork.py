@@ -58,7 +58,7 @@ def test_a_child_reads_with_rings_and_threads_of_its_own(array_path: Path, mode:
         # Grandchildren too.
         assert wait(in_child(lambda: (read_all_ways(), wait(in_child(read_all_ways)) == 0 or os._exit(3)))) == 0
     """
-    subject.check(FORKING + code, array_path, mode=mode)
+    subject.check([FORKING, code], array_path, mode=mode)
 
 
 def test_merely_forking_is_fine(array_path: Path, mode: str) -> None:
@@ -74,7 +74,7 @@ def test_merely_forking_is_fine(array_path: Path, mode: str) -> None:
         assert wait(child) == 5
         assert sum(len(block) for _, block in stream) == 4096 - 64
     """
-    subject.check(FORKING + code, array_path, mode=mode)
+    subject.check([FORKING, code], array_path, mode=mode)
 
 
 def test_both_sides_continue_running_blocks(array_path: Path, mode: str) -> None:
@@ -100,7 +100,7 @@ def test_both_sides_continue_running_blocks(array_path: Path, mode: str) -> None
         assert sum(len(block) for _, block in strided) == 4096 - 64
         assert wait(child) == 0
     """
-    subject.check(FORKING + code, array_path, mode=mode)
+    subject.check([FORKING, code], array_path, mode=mode)
 
 
 def test_results_of_the_parent_are_there_in_the_child(array_path: Path, mode: str) -> None:
@@ -116,7 +116,7 @@ def test_results_of_the_parent_are_there_in_the_child(array_path: Path, mode: st
         assert wait(in_child(use)) == 0
         assert np.array_equal(kept, rows(0, 2000))
     """
-    subject.check(FORKING + code, array_path, mode=mode)
+    subject.check([FORKING, code], array_path, mode=mode)
 
 
 @pytest.mark.parametrize("how", ["scan", "gather", "blocks", "save"])
@@ -149,7 +149,7 @@ def test_forking_while_other_threads_work_does_not_hang(array_path: Path, tmp_pa
         assert failures == [], failures
         read_all_ways()
     """
-    subject.check(FORKING + code, array_path, how, tmp_path / "y", mode=mode)
+    subject.check([FORKING, code], array_path, how, tmp_path / "y", mode=mode)
 
 
 def test_a_child_does_not_wait_for_memory_of_threads_it_does_not_have(array_path: Path, mode: str) -> None:
@@ -180,7 +180,7 @@ def test_a_child_does_not_wait_for_memory_of_threads_it_does_not_have(array_path
         stop.set()
         thread.join()
     """
-    subject.check(FORKING + code, array_path, mode=mode)
+    subject.check([FORKING, code], array_path, mode=mode)
 
 
 def test_subprocesses_do_not_inherit_descriptors(array_path: Path, mode: str) -> None:
@@ -193,7 +193,7 @@ def test_subprocesses_do_not_inherit_descriptors(array_path: Path, mode: str) ->
         assert "npy" not in said.stdout and "uring" not in said.stdout, said.stdout
         assert sum(len(block) for _, block in stream) == 4096 - 64
     """
-    subject.check(FORKING + code, array_path, mode=mode)
+    subject.check([FORKING, code], array_path, mode=mode)
 
 
 POOL = """

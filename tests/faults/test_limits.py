@@ -72,7 +72,7 @@ def test_more_arrays_than_descriptors_can_be_read(tmp_path: Path, mode: str) -> 
         assert held() == 0
         assert descriptors() <= 32
     """
-    subject.check(MANY_FILES + code, tmp_path, mode=mode)
+    subject.check([MANY_FILES, code], tmp_path, mode=mode)
 
 
 def test_a_file_replaced_while_its_descriptor_was_given_up_is_noticed(tmp_path: Path, mode: str) -> None:
@@ -97,7 +97,7 @@ def test_a_file_replaced_while_its_descriptor_was_given_up_is_noticed(tmp_path: 
         assert np.array_equal(lt.open(os.path.join(folder, "0.npy")).compute(), rows(500, 540))
         assert held() == 0
     """
-    subject.check(MANY_FILES + code, tmp_path, mode=mode)
+    subject.check([MANY_FILES, code], tmp_path, mode=mode)
 
 
 def test_threads_that_open_and_drop_arrays_share_few_descriptors(tmp_path: Path, mode: str) -> None:
@@ -120,7 +120,7 @@ def test_threads_that_open_and_drop_arrays_share_few_descriptors(tmp_path: Path,
         assert failures == [], failures
         assert held() == 0
     """
-    subject.check(MANY_FILES + code, tmp_path, mode=mode)
+    subject.check([MANY_FILES, code], tmp_path, mode=mode)
 
 
 def test_no_descriptor_at_all_is_an_error_that_says_so(array_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_forbidden_ring_falls_back_and_says_why(array_path: Path, tmp_path: Pa
         lt.save(arguments[2], a)
         assert np.array_equal(np.load(arguments[2]), rows(0, 4096))
     """
-    if "no seccomp" in subject.check(FORBID_URING + code, array_path, error, tmp_path / "y.npy", mode=mode):
+    if "no seccomp" in subject.check([FORBID_URING, code], array_path, error, tmp_path / "y.npy", mode=mode):
         pytest.skip("this kernel has no seccomp filters")
 
 
@@ -210,7 +210,7 @@ def test_without_locked_memory_an_ordinary_user_reads_and_writes(folder_of_nobod
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
     os.setgid(65534); os.setuid(65534)
     """
-    subject.check(lock_nothing + READ_AND_SAVE, folder_of_nobody, mode=mode)
+    subject.check([lock_nothing, READ_AND_SAVE], folder_of_nobody, mode=mode)
 
 
 @needs_root
@@ -219,7 +219,7 @@ def test_without_threads_of_its_own_it_reads_and_writes(folder_of_nobody: Path, 
     resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     os.setgid(65534); os.setuid(65534)
     """
-    subject.check(no_threads + READ_AND_SAVE, folder_of_nobody, mode=mode)
+    subject.check([no_threads, READ_AND_SAVE], folder_of_nobody, mode=mode)
 
 
 @needs_root

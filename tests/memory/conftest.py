@@ -44,7 +44,7 @@ def real_disk() -> Path:
     for folder in [Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd() / "build", Path.cwd()]:
         if folder.is_dir() and os.access(folder, os.W_OK) and kind(folder.resolve()) not in memory:
             return folder
-    pytest.skip("every folder that could be written to is on tmpfs: page cache cannot be told from the files themselves")
+    pytest.skip("no writable folder on a disk: on tmpfs the page cache is the files themselves")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""Memory of a process measured from outside: the peak of its own cgroup (page cache included), or /proc where there is none.
+"""Memory of a process measured from outside: the peak of its own cgroup, page cache included, or else /proc.
 
     with find_meter(folder) as meter:
-        process = subprocess.Popen(meter.enter + command)
+        process = subprocess.Popen([*meter.enter, *command])
         meter.start(process.pid)      # what is there now does not count
         ...
         meter.peak_growth()           # the most there was since, less what there was at the start, in bytes
@@ -29,7 +29,7 @@ SETTLED_SECONDS = 0.02  # charges are batched for each CPU: 64 pages at most, gi
 class Meter(ABC):
     name: str
     why = ""  # not a better one
-    enter: list[str] = []  # what a command line begins with, so that the process is born where it is measured
+    enter: tuple[str, ...] = ()  # what a command line begins with, so that the process is born where it is measured
 
     @abstractmethod
     def start(self, pid: int) -> None: ...
@@ -48,7 +48,8 @@ class Meter(ABC):
     def oom_kills(self) -> int:
         raise NotImplementedError(f"{self.name} cannot see kills")
 
-    def close(self) -> None: ...
+    def close(self) -> None:  # noqa: B027 nothing to clean up unless a meter says so
+        pass
 
     def __enter__(self) -> Meter:
         return self
@@ -87,7 +88,7 @@ class Cgroup(Meter):
     def __init__(self, parent: Path) -> None:
         self.path = parent / f"lowtide-test-{os.getpid()}-{time.monotonic_ns()}"
         self.path.mkdir()
-        self.enter = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.path / "cgroup.procs")]
+        self.enter = ("/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.path / "cgroup.procs"))
         self.base = 0
 
     def usage(self) -> int:
@@ -163,7 +164,8 @@ class CgroupV2(Cgroup):
 
     def breakdown(self) -> dict[str, int]:
         stat = self.numbers("memory.stat")
-        return {"anonymous": stat["anon"], "page cache": stat["file"], "dirty": stat["file_dirty"], "kernel": stat["kernel"]}
+        names = {"anonymous": "anon", "page cache": "file", "dirty": "file_dirty", "kernel": "kernel"}
+        return {kind: stat[name] for kind, name in names.items()}
 
     def oom_kills(self) -> int:
         return self.numbers("memory.events")["oom_kill"]
@@ -175,7 +177,7 @@ class CgroupV2(Cgroup):
 
 
 class Proc(Meter):
-    """Anonymous and shared memory of the process, plus the page cache of the files in a folder and of those it has open there."""
+    """Memory of the process, plus the page cache of the files in a folder and of those it has open there."""
 
     name = "proc"
 
@@ -290,7 +292,8 @@ def _try_cgroup2() -> Cgroup | str:
         return "cgroup v2: not mounted"
     try:
         if "memory" not in (parent / "cgroup.subtree_control").read_text().split():
-            (parent / "cgroup.subtree_control").write_text("+memory")  # refused while the cgroup has processes of its own
+            # Refused while the cgroup has processes of its own.
+            (parent / "cgroup.subtree_control").write_text("+memory")
         return CgroupV2(parent)
     except OSError as error:
         return f"cgroup v2: {parent} gives its children no memory controller ({error.strerror})"

@@ -1,7 +1,7 @@
 """Every public operation, as a small program that is run under a budget, with what NumPy says it should give.
 
-A program is a generator. What comes before its first yield is the caller's own (indices, values) and is not measured; what it yields
-after that is checksummed and dropped. `expect` says the same with NumPy, in the parent: an array, or several.
+A program is a generator. What comes before its first yield is the caller's own (indices, values) and is not measured;
+what it yields after that is checksummed and dropped. `expect` says the same with NumPy, in the parent.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import lowtide as lt
 import numpy as np
 import numpy.random  # loaded lazily otherwise, and charged to whoever comes first
+
+import lowtide as lt
 
 MIB = 1 << 20
 ROWS, COLUMNS = 32768, 1024  # of int32: rows of 4 KiB, 128 MiB
@@ -505,7 +506,8 @@ def memmap_new_file(case: Case) -> Steps:
     m = lt.memmap(case.output, dtype=np.int32, mode="w+", shape=(count,))
     source = case.array()
     for start in range(0, 4096, 128):
-        m[count - (start + 128) * COLUMNS : count - start * COLUMNS] = source.read(np.s_[start : start + 128]).reshape(-1)[::-1]
+        rows = source.read(np.s_[start : start + 128])
+        m[count - (start + 128) * COLUMNS : count - start * COLUMNS] = rows.reshape(-1)[::-1]
     m.flush()
     for start in range(0, count, 128 * COLUMNS):
         yield m[start : start + 128 * COLUMNS]
@@ -561,7 +563,7 @@ def hold_small_results(case: Case) -> Steps:
 def hold_tiny_results(case: Case) -> Steps:
     yield
     m = lt.memmap(case.path("raw.bin"), dtype=np.int64, mode="r")
-    kept = held(m[i : i + 1] for i in range(0, ROWS * 4))
+    kept = held(m[i : i + 1] for i in range(ROWS * 4))
     yield np.array([len(kept) > 100])
 
 
@@ -696,8 +698,8 @@ def threads_expected(count: int) -> Expect:
         out = []
         for k in range(count):
             begin, end = thread_parts(k, count)
-            part = [c[begin:end], c.reshape(-1).view(np.int64)[some_elements()[:20_000] + k], c[begin:end]][k % 4 : k % 4 + 1]
-            out.append(add_up(part or [c[begin : begin + 50, ::2]]))
+            elements = c.reshape(-1).view(np.int64)[some_elements()[:20_000] + k]
+            out.append(add_up([(c[begin:end], elements, c[begin:end], c[begin : begin + 50, ::2])[k % 4]]))
         return out
 
     return expect

@@ -57,7 +57,7 @@ def test_proc_counts_memory_and_page_cache(files: Files) -> None:
 
 
 def test_proc_takes_over_where_no_cgroup_can_be_made(files: Files) -> None:
-    """The promise's own tests, with the fall-back forced: those of cgroups are skipped with the reason, those of /proc pass."""
+    """With the fall-back forced, tests that need a cgroup say why they are skipped, and those of /proc pass."""
     chosen = "stream_blocks and uring"
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-k", chosen, "test_promise.py"]
     environment = os.environ | {"LOWTIDE_METER": "proc", "LOWTIDE_FULL": "0"}

@@ -1,8 +1,9 @@
-"""The promise: peak memory of a process's cgroup, page cache included, less the same process after its imports, is at most the budget
-and 16 MiB, for every public operation, in every IO mode."""
+"""The promise: peak memory of a process's cgroup, page cache included, less the same process after its imports, is at
+most the budget and 16 MiB, for every public operation, in every IO mode."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -21,7 +22,7 @@ from operations import CATALOGUE, MIB, Case, Operation
 
 ALLOWANCE = 16 * MIB
 MODES = ["uring", "threads", "dontcache", "buffered"]
-HANG_SECONDS = 20
+HANG_SECONDS = 60
 
 
 @dataclass
@@ -31,13 +32,22 @@ class Outcome:
     checksum: int
 
 
+def warm_code() -> None:
+    """Libraries are in the page cache before a process begins, so that none of them is charged to it."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    for path in {line.split(maxsplit=5)[5] for line in lines if ".so" in line}:
+        with contextlib.suppress(OSError), open(path, "rb") as library:
+            while library.read(MIB):
+                pass
+
+
 def run(case: Case, meter: Meter, hard_limit: int | None = None) -> Outcome:
     """One operation in a process of its own, measured from outside."""
+    warm_code()
     command = [sys.executable, str(Path(__file__).with_name("child.py")), json.dumps(asdict(case))]
     environment = os.environ | {"LOWTIDE_IO": case.mode, "LOWTIDE_BUDGET": str(case.budget)}
-    process = subprocess.Popen(
-        meter.enter + command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([*meter.enter, *command], env=environment, text=True, **pipes)
     try:
         _hear(process, "ready", meter)
         meter.start(process.pid)
@@ -107,7 +117,7 @@ def check(operation: Operation, mode: str, budget_mib: int, files: Files, meter:
     check_result(operation, case, files, outcome)
 
 
-# What does not keep the promise yet, and by how much.
+# What does not keep the promise yet, and why.
 BROKEN = {
     "save_a_big_endian_ndarray": "values in the other byte order are copied whole, and the copy is not leased",
     "assign_big_endian_values": "values in the other byte order are copied whole, and the copy is not leased",
@@ -119,11 +129,15 @@ WIDE = {"compute_nearly_the_budget", "hold_tiny_results"}  # with 128 MiB too
 
 
 def matrix() -> list[Any]:
-    """Every operation in every mode with 8 and 32 MiB; by default each in one mode with 8 MiB, the modes in turn."""
+    """Every operation in every mode with 8 MiB, and with 32 in one direct mode and one that is not.
+
+    By default each in one mode with 8 MiB, the modes in turn.
+    """
     cases = []
     for k, name in enumerate(CATALOGUE):
         for m, mode in enumerate(MODES):
-            for budget in (8, 32, 128) if name in WIDE else (8, 32):
+            larger = (32, 128) if name in WIDE else (32,)
+            for budget in (8, *larger) if mode in ("uring", "buffered") else (8,):
                 marks = []
                 if not (budget == 8 and (m == k % len(MODES) or name in EVERYWHERE)):
                     marks.append(pytest.mark.slow)
@@ -142,7 +156,7 @@ HARD = ["read_random_rows", "stream_blocks", "save_a_copy", "assign_columns", "e
 
 
 @pytest.mark.parametrize("name", HARD)
-@pytest.mark.parametrize("mode", [pytest.param(mode, marks=[pytest.mark.slow] * (mode != "buffered")) for mode in MODES])
+@pytest.mark.parametrize("mode", [*(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES[:3]), "buffered"])
 def test_process_survives_a_hard_limit_of_budget_and_16_mib(name: str, mode: str, files: Files, cgroup: Cgroup) -> None:
     check(CATALOGUE[name], mode, 8, files, cgroup, hard=True)
     assert cgroup.oom_kills() == 0
@@ -161,8 +175,7 @@ def test_file_is_moved_in_the_mode_that_was_asked_for(mode: str, files: Files) -
     code = "import sys, lowtide as lt; a = lt.open(sys.argv[1]); print(lt.info()['files'][0]['io'])"
     path = str(files.folder / "c.npy")
     environment = os.environ | {"LOWTIDE_IO": mode}
-    found = subprocess.run([sys.executable, "-c", code, path], env=environment, capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == mode
+    assert subprocess.check_output([sys.executable, "-c", code, path], env=environment, text=True).strip() == mode
 
 
 COMMAND = Path(sys.executable).with_name("lowtide")
@@ -183,7 +196,7 @@ def test_command_is_within_budget_and_16_mib(verb: str, mode: str, files: Files,
     files.prepare(CATALOGUE["save_a_copy"])
     environment = os.environ | {"LOWTIDE_IO": mode}
     source = str(files.folder / "c.npy")
-    arguments = [verb, source, "--budget", "8MiB"] if verb != "convert" else [verb, source, str(files.output), "--budget", "8MiB"]
+    arguments = [verb, source, *([str(files.output)] if verb == "convert" else []), "--budget", "8MiB"]
     growth = peak_of_command(arguments, environment, files) - peak_of_command(["--help"], environment, files)
     assert growth <= 8 * MIB + ALLOWANCE, f"peak {mib(growth)} above that of lowtide --help"
     if verb == "convert":

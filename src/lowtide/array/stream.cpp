@@ -78,17 +78,18 @@ RowStream::RowStream(Source source, Selection selection, std::int64_t rows, std:
   const std::uint64_t in_flight = empty         ? 0
                                   : contiguous_ ? least_in_flight_bytes(file)
                                                 : gather_needs_of_any(file).least_bytes;
-  Lease lease = Budget::process().take((empty ? 0 : block_bytes(rows_)) + in_flight + beside_bytes, Purpose::read_ahead,
+  const std::uint64_t block = empty ? 0 : block_bytes(rows_);
+  const std::uint64_t least = block + in_flight + beside_bytes;
+  // Where there is room, a second one that the consumer may keep while the next is filled: paid for before the rest of the budget is
+  // used for speed.
+  const bool second = rows_ < row_count_ && block <= room_bytes() && least <= room_bytes() - block;
+  Lease lease = Budget::process().take(second ? block + least : least, Purpose::read_ahead,
                                        "reading blocks of " + file.path());
   beside_ = lease.split(beside_bytes, Purpose::staging);
   if (empty) return;
   in_flight_ = lease.split(in_flight, Purpose::read_ahead);
+  if (second) recycled_->give(Block::allocate(lease.split(block, Purpose::read_ahead)));
   admitted_ = Block::allocate(std::move(lease));
-  // One that the consumer may keep while the next is filled, before the rest of the budget is used for speed.
-  if (rows_ < row_count_) {
-    if (Lease second = Budget::process().try_take(block_bytes(rows_), Purpose::read_ahead))
-      recycled_->give(Block::allocate(std::move(second)));
-  }
   // Half of what is left is for reading ahead: the rest is for what the consumer does with the rows.
   const std::uint64_t spare = Budget::process().spare_bytes() / 2;
   if (!contiguous_) {

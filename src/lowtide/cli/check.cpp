@@ -9,7 +9,6 @@
 #include "lowtide/cli/failure.h"
 #include "lowtide/cli/input.h"
 #include "lowtide/cli/json.h"
-#include "lowtide/cli/odd_values.h"
 #include "lowtide/cli/progress_bar.h"
 #include "lowtide/cli/session.h"
 #include "lowtide/cli/terminal.h"
@@ -17,6 +16,7 @@
 #include "lowtide/io/transfer.h"
 #include "lowtide/kernels/byteswap.h"
 #include "lowtide/kernels/crc32c.h"
+#include "lowtide/kernels/odd_values.h"
 #include "lowtide/memory/block.h"
 
 namespace lowtide::cli {
@@ -78,7 +78,7 @@ void check_data(Findings& found, const SharedOptions& options) {
   if (array.size() > 0) {
     for (const RowBlock& block : array.blocks()) {
       const Buffer& buffer = block.buffer;
-      found.odd.count(buffer);
+      found.odd.count(buffer.data(), buffer.dtype(), static_cast<std::uint64_t>(buffer.size()));
       // The sum is of the bytes as they are in the file, so that other tools agree.
       if (array.endian() != native_endian)
         byteswap(buffer.data(), array.dtype(), static_cast<std::size_t>(buffer.size()));

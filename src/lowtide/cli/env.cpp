@@ -155,6 +155,7 @@ std::string settings() {
 }
 
 Exit env(const SharedOptions& options, const std::string& path) {
+  const std::uint64_t budget_bytes = budget();
   const FolderFeatures features = features_of(path);
   const Feature uring{io::uring_available(), io::uring_refusal()};
   const Available available = available_memory();
@@ -167,7 +168,7 @@ Exit env(const SharedOptions& options, const std::string& path) {
                 {"cpus", {{"usable", usable_cpus()}, {"present", std::thread::hardware_concurrency()}}},
                 {"available_bytes", available.bytes},
                 {"available_source", available.source},
-                {"budget_bytes", budget()},
+                {"budget_bytes", budget_bytes},
                 {"budget_source", budget_source()},
                 {"path", path},
                 {"file_system", file_system(path)},
@@ -191,7 +192,7 @@ Exit env(const SharedOptions& options, const std::string& path) {
   fields.add("memory", fmt::format("{} available to this process", format_bytes(available.bytes)));
   fields.add("cgroup limit",
              limited ? available.source.substr(std::strlen("cgroup limit ")) : "none that binds before the machine");
-  fields.add("budget", fmt::format("{}: {}", format_bytes(budget()), budget_source()));
+  fields.add("budget", fmt::format("{}: {}", format_bytes(budget_bytes), budget_source()));
   fields.add("folder", fmt::format("{} ({})", path, file_system(path)));
   fields.add("io_uring", uring.text());
   fields.add("O_DIRECT", features.direct.text());

@@ -37,6 +37,7 @@ ModeTrial try_mode(const std::string& path, io::Mode mode) {
   std::string reason = file->mode_reason();
   const std::string ours = fmt::format("LOWTIDE_IO={}; ", io::name(mode));  // that was us
   if (reason.starts_with(ours)) reason.erase(0, ours.size());
+  if (reason.starts_with("RWF_DONTCACHE: ")) reason.erase(0, reason.find(' ') + 1);
   // Without direct IO the library goes on to RWF_DONTCACHE, which is the next rung's story.
   if (io::is_direct(mode)) reason = reason.substr(0, reason.find("; RWF_DONTCACHE"));
   return {nullptr, reason};
@@ -49,9 +50,9 @@ std::string describe(io::Mode mode) {
     case io::Mode::threads:
       return "O_DIRECT on a thread pool";
     case io::Mode::dontcache:
-      return "buffered, RWF_DONTCACHE";
+      return "through the page cache, RWF_DONTCACHE";
     case io::Mode::buffered:
-      return "buffered, pages dropped behind";
+      return "through the page cache, pages dropped behind";
   }
   return "";
 }

@@ -41,14 +41,15 @@ void ProgressBar::show(std::uint64_t done_bytes, std::uint64_t total_bytes) {
   visible_ = true;
   const double part = total_bytes == 0 ? 1 : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
   const Usage used = usage();
+  // Of a fixed width while the sizes are what they usually are: a bar that jumps is hard to read.
   const std::string figures = fmt::format(
-      " {:>3.0f}%  {} of {}  {}  {} of {} held", 100 * part, format_bytes(done_bytes), format_bytes(total_bytes),
+      " {:>3.0f}%  {:>9} of {}  {}  {:>8} of {} held", 100 * part, format_bytes(done_bytes), format_bytes(total_bytes),
       format_speed(done_bytes, seconds()), format_bytes(used.held_bytes), format_bytes(used.limit_bytes));
-  // The name first gives way, then the bar; figures stay. One column is left free: a full line wraps on some terminals.
+  // The name gives way first, then the bar; the figures stay. A full line would wrap on some terminals: one column is left.
   const std::size_t columns = terminal_columns(stderr) - 1;
   const std::size_t room = columns > figures.size() ? columns - figures.size() : 0;
-  const std::size_t bar_width = std::min<std::size_t>(room, 20);
-  std::string name = label_.size() + 1 + bar_width <= room ? label_ + " " : "";
+  const std::size_t bar_width = std::min<std::size_t>(room, 12);
+  const std::string name = label_.size() + 1 + bar_width <= room ? label_ + " " : "";
   const auto filled = std::min(bar_width, static_cast<std::size_t>(part * static_cast<double>(bar_width)));
   const std::string line = fmt::format("\r\x1b[K{}{}{}{}", name, repeated("█", filled),
                                        repeated("·", bar_width - filled), std::string_view(figures).substr(0, columns));

@@ -1,16 +1,17 @@
 // Values worth a word in a check: NaN, infinities, and booleans that are neither 0 nor 1.
 //
 //   OddValues odd;
-//   odd.count(buffer);                     // as often as there are blocks
+//   odd.count(data, DType::float32, count);         // as often as there are blocks
 //
-// Not thread-safe.
+// Not thread-safe. Needs no alignment.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
-#include "lowtide/array.h"
+#include "lowtide/dtype.h"
 
-namespace lowtide::cli {
+namespace lowtide {
 
 bool has_nan(DType dtype);
 
@@ -19,7 +20,7 @@ struct OddValues {
   std::uint64_t inf_count = 0;
   std::uint64_t bad_bool_count = 0;
 
-  void count(const Buffer& buffer);
+  void count(const std::byte* data, DType dtype, std::uint64_t count);
 };
 
-}  // namespace lowtide::cli
+}  // namespace lowtide

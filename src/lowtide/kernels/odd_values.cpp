@@ -1,15 +1,15 @@
-#include "lowtide/cli/odd_values.h"
+#include "lowtide/kernels/odd_values.h"
 
 #include <cstring>
 
-namespace lowtide::cli {
+namespace lowtide {
 namespace {
 
 template <class Bits>
 struct Tally {
   Bits infinity;  // the bits of +infinity: above them, sign aside, is NaN
 
-  // Bits rather than floating point: one rule for all formats, and the loop vectorises. Blocks need not be aligned.
+  // Bits rather than floating point: one rule for all formats, and the loop vectorises.
   void count(const std::byte* data, std::uint64_t count, std::size_t parts, OddValues& odd) const {
     constexpr Bits magnitude = static_cast<Bits>(~Bits{0}) >> 1;
     std::uint64_t nans = 0, infs = 0;
@@ -38,10 +38,8 @@ constexpr Tally<std::uint64_t> float64{0x7FF0000000000000};
 
 bool has_nan(DType dtype) { return dtype >= DType::float16; }
 
-void OddValues::count(const Buffer& buffer) {
-  const std::byte* data = buffer.data();
-  const auto n = static_cast<std::uint64_t>(buffer.size());
-  switch (buffer.dtype()) {
+void OddValues::count(const std::byte* data, DType dtype, std::uint64_t n) {
+  switch (dtype) {
     case DType::float16:
       return float16.count(data, n, 1, *this);
     case DType::bfloat16:
@@ -62,4 +60,4 @@ void OddValues::count(const Buffer& buffer) {
   }
 }
 
-}  // namespace lowtide::cli
+}  // namespace lowtide

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
 import json
 import os
@@ -86,6 +87,12 @@ def _machine(bench: Bench) -> dict[str, str]:
     }
 
 
+def _fingerprint() -> str:
+    folder = Path(lt.__file__).parent
+    content = b"".join(path.read_bytes() for path in sorted([*folder.glob("_core*.so"), *folder.glob("*.py")]))
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
 def _stop(number: int, _: FrameType | None) -> None:
     sys.exit(128 + number)  # an exception, so that what was changed is put back
 
@@ -99,6 +106,7 @@ def main() -> int:
     _prepare(folder, arguments.quick)
     bench = Bench(folder, arguments.quick, arguments.rounds or (3 if arguments.quick else 5), disk.Device(folder))
     machine = _machine(bench)
+    machine["build"] = _fingerprint()
     for key, value in machine.items():
         print(f"{key:>10}: {value}")
     reports: list[Report] = []
@@ -113,6 +121,8 @@ def main() -> int:
             arguments.json.write_text(json.dumps({"machine": machine, "answers": answers}, indent=1) + "\n")
         if not arguments.keep:
             shutil.rmtree(folder, ignore_errors=True)
+    if machine["build"] != _fingerprint():
+        print("\nWARNING: lowtide was installed anew during the run: these figures are of two builds")
     judged = [(report, bar) for report in reports for bar in report.bars if bar.passed is not None]
     missed = [f"{bar.what} ({report.setting.splitlines()[0]})" for report, bar in judged if not bar.passed]
     print(

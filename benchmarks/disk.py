@@ -154,8 +154,8 @@ GROUPED = {"iodepth_batch_submit": 16, "iodepth_batch_complete_max": 32, "gtod_r
 def fio(*jobs: dict[str, Any], huge_pages: bool = False) -> list[dict[str, Any]]:
     """Run the jobs at once, each O_DIRECT through io_uring (libaio where rings are refused); fio's report on each.
 
-    fio's buffers are of 4 KiB pages, so 1 MiB is 256 pieces to the kernel and the disk: huge pages make it one, which can
-    more than double the rate. glibc gives them to malloc when asked (2.35 and later).
+    fio's buffers are of 4 KiB pages, so 1 MiB is 256 pieces to the kernel and the disk. Huge pages make it one, and
+    can be faster; glibc 2.35 gives them to malloc when asked.
     """
     result = None
     environment = {**os.environ, **({"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} if huge_pages else {})}

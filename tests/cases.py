@@ -43,8 +43,9 @@ def small_numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
 
 
 @st.composite
-def shapes(draw: Any, most_dims: int = 4, least_dims: int = 0) -> tuple[int, ...]:
-    if one_in(draw, 8):  # over 1 MiB for most dtypes, in rows that straddle units
+def shapes(draw: Any, most_dims: int = 4, least_dims: int = 0, large: int = 8) -> tuple[int, ...]:
+    """One in `large` is large."""
+    if one_in(draw, large):  # over 1 MiB for most dtypes, in rows that straddle units
         return draw(
             st.sampled_from(
                 [(700_001,), (1_333, 521), (521, 1_333), (7, 300, 333), (65, 4, 4_099), (3, 700_001), (2, 3, 5, 30_011)]
@@ -174,8 +175,7 @@ def indices(draw: Any, shape: tuple[int, ...], most: int = 1 << 22, basic: bool 
         extent = shape[axis]
         if kind == "int":
             low, high = (-extent, extent - 1) if extent and not one_in(draw, 24) else (-extent - 1, extent)
-            items.append(draw(st.sampled_from([int, np.int64, np.uint16, np.array]))(draw(st.integers(low, high)) % 65536)
-                         if low >= 0 else draw(st.sampled_from([int, np.int64, np.array]))(draw(st.integers(low, high))))
+            items.append(draw(st.sampled_from([int, np.int64, np.array]))(draw(st.integers(low, high))))
             axis += 1
         elif kind in ("slice", "all"):
             items.append(_slice(draw, extent) if kind == "slice" else slice(None))
@@ -195,7 +195,9 @@ def indices(draw: Any, shape: tuple[int, ...], most: int = 1 << 22, basic: bool 
         if one_in(draw, 4):
             items.insert(draw(st.integers(0, len(items))), extra)
     if one_in(draw, 30):
-        items.append(draw(st.sampled_from([Ellipsis, 0, slice(None), 10**30, 0.5, "a"] + ([] if basic else [True, False]))))
+        items.append(
+            draw(st.sampled_from([Ellipsis, 0, slice(None), 10**30, 0.5, "a"] + ([] if basic else [True, False])))
+        )
     return items[0] if len(items) == 1 and draw(st.booleans()) else tuple(items)
 
 

@@ -58,19 +58,21 @@ class Buffer {
   DType dtype_ = DType::uint8;
 };
 
-// Elements somewhere in the caller's memory, to be written to a file. Strides in bytes; native byte order.
+// Elements somewhere in the caller's memory, to be written to a file. Strides in bytes.
 struct ConstView {
   const std::byte* data = nullptr;
   Shape shape;
   std::vector<std::int64_t> strides_bytes;
   DType dtype = DType::uint8;
+  Endian endian = native_endian;
 
   template <class T>
   static ConstView of(std::span<const T> values) {
     return {reinterpret_cast<const std::byte*>(values.data()),
             {static_cast<std::int64_t>(values.size())},
             {sizeof(T)},
-            dtype_of<T>};
+            dtype_of<T>,
+            native_endian};
   }
 };
 

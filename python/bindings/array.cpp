@@ -1,6 +1,7 @@
 #include <nanobind/ndarray.h>
 
 #include "bindings.h"
+#include "lowtide/array/read.h"
 
 namespace lowtide::python {
 namespace {
@@ -111,6 +112,10 @@ void bind_array(nb::module_& m) {
           nb::arg("indices"), nb::arg("values"), nb::arg("dtype"))
       .def("flush", &Array::flush, Nogil());
 
+  m.def(
+      "empty",
+      [](const Shape& shape, std::string_view dtype) { return to_numpy(new_buffer(shape, parse_dtype(dtype))); },
+      nb::arg("shape"), nb::arg("dtype"), "Memory for a result, leased until it is garbage collected.");
   m.def("open", &open_array, nb::arg("path"), nb::arg("mode"), nb::arg("dtype").none(), nb::arg("shape").none(),
         nb::arg("offset"), nb::arg("order"), nb::arg("big_endian"), nb::arg("live"), Nogil());
 }

@@ -87,6 +87,7 @@ class BufferView {
   bool held_ = false;
 };
 
+// `dtype` is a name, with > before it for big-endian memory.
 ConstView const_view(const BufferView& buffer, std::string_view dtype);
 
 // Python indices, normalised by lowtide._index: int, slice, None, Ellipsis, int64 or bool buffers.

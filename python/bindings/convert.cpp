@@ -24,7 +24,9 @@ BufferView::~BufferView() {
 }
 
 ConstView const_view(const BufferView& buffer, std::string_view dtype) {
-  return {static_cast<const std::byte*>(buffer.data()), buffer.shape(), buffer.strides(), parse_dtype(dtype)};
+  const bool big_endian = dtype.starts_with('>');
+  return {static_cast<const std::byte*>(buffer.data()), buffer.shape(), buffer.strides(),
+          parse_dtype(dtype.substr(big_endian ? 1 : 0)), big_endian ? Endian::big : Endian::little};
 }
 
 Indices::Indices(nb::handle tuple) {

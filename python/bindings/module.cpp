@@ -2,7 +2,8 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "The C++ core of lowtide. Use the lowtide package; this module has no promises of its own.";
-  nb::set_leak_warnings(false);  // the library never prints; what lives at exit belongs to threads and iterators left running
+  // The library never prints; what lives at exit belongs to threads and iterators that were left running.
+  nb::set_leak_warnings(false);
   using namespace lowtide::python;
   bind_errors(m);
   bind_budget(m);

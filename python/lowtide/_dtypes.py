@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from .errors import UnsupportedError
 
 _NAMES = (
@@ -60,15 +61,21 @@ def as_result(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
 
 
 def as_values(values: Any, into: str | None = None) -> tuple[np.ndarray[Any, Any], str]:
-    """Any array-like as native-order memory the core can take, and its dtype's name. Copies only what it must.
+    """Any array-like as memory the core can take, and its dtype's name (after ">" if it is big-endian). Arrays are not copied.
 
     Plain Python numbers on their way into dtype `into` are refused as NumPy refuses them: 300 is no uint8.
     """
     plain = isinstance(values, bool | int | float | complex | list | tuple)
     array = np.asarray(values, dtype=_BY_NAME.get(into) if plain and into else None)
     name, swapped = core_name(array.dtype)
-    if swapped:
-        array = array.astype(array.dtype.newbyteorder("="))
     if name == "bfloat16":
         array = array.view(np.uint16)
-    return array, name
+    return array, f">{name}" if swapped else name
+
+
+def leased_cast(array: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """`array.astype(dtype)` in memory that the budget pays for."""
+    name, _ = core_name(dtype)
+    cast = as_result(_core.empty(array.shape, name), name)
+    np.copyto(cast, array, casting="unsafe")
+    return cast.astype(dtype, copy=False)

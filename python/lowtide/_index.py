@@ -33,8 +33,15 @@ def _item(item: Any) -> Any:
     try:
         return _position(operator.index(item))
     except TypeError:
-        array = np.asarray(item)
-        return _array(array.astype(np.int64) if array.size == 0 and isinstance(item, list | tuple) else array)
+        return _sequence(item)
+
+
+def _sequence(item: Any) -> np.ndarray[Any, Any]:
+    size = 8 * len(item) if hasattr(item, "__len__") else 0
+    lease = _core.lease_index(size) if size >= _LEASED_FROM else None
+    array = np.asarray(item)
+    found = _array(array.astype(np.int64) if array.size == 0 and isinstance(item, list | tuple) else array)
+    return found if lease is None else _leased(found, lease)
 
 
 def _position(value: int) -> int:
@@ -58,9 +65,13 @@ def _array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.size * 8 < _LEASED_FROM:
         return array.astype(np.int64)
     lease = _core.lease_index(array.size * 8)
-    converted = array.astype(np.int64).view(_Leased)
-    converted.lease = lease
-    return converted
+    return _leased(array.astype(np.int64), lease)
+
+
+def _leased(array: np.ndarray[Any, Any], lease: _core.Lease) -> np.ndarray[Any, Any]:
+    held = array.view(_Leased)
+    held.lease = lease
+    return held
 
 
 class _Leased(np.ndarray[Any, Any]):

@@ -139,7 +139,7 @@ class Array:
         if copy is False:
             raise ValueError("an array on disk cannot be seen as an ndarray without a copy")
         array = self.compute()
-        return array if dtype is None or array.dtype == dtype else array.astype(dtype)
+        return array if dtype is None or array.dtype == dtype else _dtypes.leased_cast(array, dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.compute().__dlpack__(**options)
@@ -166,7 +166,7 @@ class Array:
             raise TypeError("iteration over a 0-d array")
         for _, block in self.blocks():
             for row in block:
-                yield row.copy()  # a view would keep the whole block
+                yield row  # keeps its block, and with it the block's lease
 
     def _facts(self) -> list[tuple[str, str]]:
         order = {"C": "C order", "F": "Fortran order"}[self._core.order]

@@ -103,13 +103,13 @@ class memmap:
         stream = self._core.blocks(0)
         while (item := stream.next()) is not None:
             for row in _dtypes.as_result(item[1], self._core.dtype):
-                yield row.copy()
+                yield row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("lt.memmap reads: it cannot be seen as an ndarray without a copy")
         array = np.asarray(self[...])
-        return array if dtype is None or array.dtype == dtype else array.astype(dtype)
+        return array if dtype is None or array.dtype == dtype else _dtypes.leased_cast(array, dtype)
 
     def flush(self) -> None:
         """Wait until everything assigned is on disk."""

@@ -49,7 +49,7 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
-    """Run code, or several pieces of it, after PRELUDE, under `wrapper` (a tracer). Fails the test if it does not end in time."""
+    """Run code, or several pieces of it, after PRELUDE, under `wrapper` (a tracer). Fails the test if it hangs."""
     pieces = [code] if isinstance(code, str) else code
     script = "\n".join([PRELUDE, *map(textwrap.dedent, pieces)])
     command = [*wrapper, sys.executable, "-c", script, *map(str, arguments)]
@@ -60,12 +60,14 @@ def run(
         pytest.fail(f"the process hangs; it said {expired.stdout!r} and {expired.stderr!r}")
 
 
-def check(code: str | Sequence[str], *arguments: object, exit_code: int = 0, quiet: bool = True, **options: object) -> str:
+def check(
+    code: str | Sequence[str], *arguments: object, exit_code: int = 0, quiet: bool = True, **options: object
+) -> str:
     """Run code and expect its exit code and a silent standard error; returns what it printed."""
     done = run(code, *arguments, **options)  # type: ignore[arg-type]
     assert done.returncode == exit_code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     if quiet:
-        assert done.stderr == ""
+        assert done.stderr == "", done.stderr
     return done.stdout
 
 

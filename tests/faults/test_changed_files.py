@@ -115,17 +115,15 @@ def test_a_rewrite_in_place_is_a_change(array_path: Path, tmp_path: Path, mode: 
     if how == "running blocks":
         next(stream)
     overwrite_in_place(array_path, 1 << 20, b"rewritten")
+    reads = {
+        "read": lambda: a.read(slice(0, 4)),
+        "gather": lambda: a.read([9, 3]),
+        "blocks": lambda: list(a.blocks()),
+        "running blocks": lambda: list(stream),
+        "save": lambda: lt.save(tmp_path / "y.npy", a),
+    }
     with pytest.raises(lt.DataChangedError, match="was written to"):
-        if how == "read":
-            a.read(slice(0, 4))
-        elif how == "gather":
-            a.read([9, 3])
-        elif how == "blocks":
-            list(a.blocks())
-        elif how == "running blocks":
-            list(stream)
-        else:
-            lt.save(tmp_path / "y.npy", a)
+        reads[how]()
     assert not (tmp_path / "y.npy").exists()
     stream.close()
 

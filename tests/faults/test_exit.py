@@ -51,8 +51,7 @@ def test_daemon_threads_that_work_at_exit_do_no_harm(array_path: Path, tmp_path:
         time.sleep(0.1)
         sys.exit(7)
     """
-    for _ in range(3):
-        subject.check(code, array_path, how, tmp_path / "y", mode=mode, exit_code=7)
+    subject.check(code, array_path, how, tmp_path / "y", mode=mode, exit_code=7)
 
 
 def test_an_open_writer_at_exit_leaves_nothing(tmp_path: Path, mode: str) -> None:

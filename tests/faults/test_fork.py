@@ -142,7 +142,7 @@ def test_forking_while_other_threads_work_does_not_hang(array_path: Path, tmp_pa
         threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
         for thread in threads: thread.start()
         time.sleep(0.05)
-        for _ in range(15):
+        for _ in range(8):
             assert wait(in_child(read_all_ways)) == 0
         stop.set()
         for thread in threads: thread.join()
@@ -174,7 +174,7 @@ def test_a_child_does_not_wait_for_memory_of_threads_it_does_not_have(array_path
 
         thread = threading.Thread(target=work)
         thread.start()
-        for _ in range(20):
+        for _ in range(12):
             assert wait(in_child(read_much)) == 0
             time.sleep(0.003)
         stop.set()
@@ -188,8 +188,8 @@ def test_subprocesses_do_not_inherit_descriptors(array_path: Path, mode: str) ->
         import subprocess
         stream = a.blocks(rows=64)
         next(stream)
-        list_descriptors = "import os; print(*[os.readlink(f'/proc/self/fd/{n}') for n in range(3, 40) if os.path.exists(f'/proc/self/fd/{n}')])"
-        said = subprocess.run([sys.executable, "-c", list_descriptors], capture_output=True, text=True, check=True, close_fds=False)
+        command = [sys.executable, "-c", "import os; os.system('ls -l /proc/self/fd')"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, close_fds=False)
         assert "npy" not in said.stdout and "uring" not in said.stdout, said.stdout
         assert sum(len(block) for _, block in stream) == 4096 - 64
     """

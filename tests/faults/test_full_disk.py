@@ -40,13 +40,17 @@ def test_too_large_is_refused_before_a_byte_is_written(small_disk: Path, large: 
     target = small_disk / "y.npy"
     free = free_bytes(small_disk)
     calls: list[int] = []
+
+    def report(done: int, _: int) -> None:
+        calls.append(done)
+
+    writes = {
+        "array": lambda: lt.save(target, lt.open(large), progress=report),
+        "values": lambda: lt.save(target, np.broadcast_to(np.uint8(1), (80 << 20,)), progress=report),
+        "create": lambda: lt.create(target, (80 << 20,), "uint8"),
+    }
     with pytest.raises(lt.IoError) as caught:
-        if what == "array":
-            lt.save(target, lt.open(large), progress=lambda done, _: calls.append(done))
-        elif what == "values":
-            lt.save(target, np.broadcast_to(np.uint8(1), (80 << 20,)), progress=lambda done, _: calls.append(done))
-        else:
-            lt.create(target, (80 << 20,), "uint8")
+        writes[what]()
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(target)
     assert "MiB" in str(caught.value)
@@ -68,10 +72,16 @@ def test_appends_run_out_of_space_and_leave_nothing(small_disk: Path, mode: str)
     target = small_disk / "y.npy"
     free = free_bytes(small_disk)
     written = 0
-    with pytest.raises(lt.IoError) as caught, lt.create(target, (0, 1024), "uint32") as w:
-        while True:
-            w.append(expected_rows(written, written + 100))
-            written += 100
+
+    def append_for_ever() -> None:
+        nonlocal written
+        with lt.create(target, (0, 1024), "uint32") as w:
+            while True:
+                w.append(expected_rows(written, written + 100))
+                written += 100
+
+    with pytest.raises(lt.IoError) as caught:
+        append_for_ever()
     assert caught.value.errno == errno.ENOSPC
     assert names(small_disk) == []
     assert free_bytes(small_disk) == free

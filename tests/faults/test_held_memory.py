@@ -72,7 +72,7 @@ def test_garbage_in_cycles_is_collected_for_other_threads_too(array_path: Path) 
 
 @pytest.mark.parametrize("holder", ["writer", "strided blocks", "blocks"])
 def test_an_idle_writer_or_iterator_is_not_waited_for(array_path: Path, tmp_path: Path, mode: str, holder: str) -> None:
-    """Its memory is released by nobody but the caller, who is the one that asks: refusing is right, waiting is a hang."""
+    """Nobody but the caller, who is asking, can release its memory: refusing is right, waiting is a hang."""
     code = """
         lt.set_budget("20MiB")
         a = lt.open(arguments[0])

@@ -129,12 +129,12 @@ def test_short_completions_of_a_ring_are_continued(array_path: Path, tmp_path: P
     shorten = "from lowtide import _core; _core.set_fault(_core.FaultStage.complete, 1, 0, True)\n"
     # Each request of 1 MiB comes back a page at a time.
     subject.check(
-        shorten + "assert np.array_equal(lt.open(arguments[0]).compute(), rows(0, 4096))", array_path, mode=mode
+        shorten + "assert np.array_equal(lt.open(arguments[0]).read(slice(0, 1000)), rows(0, 1000))",
+        array_path,
+        mode=mode,
     )
     subject.check(
         shorten + "lt.save(arguments[0], rows(0, 1000)); assert np.array_equal(np.load(arguments[0]), rows(0, 1000))",
         tmp_path / "y.npy",
         mode=mode,
     )
-
-

@@ -10,7 +10,9 @@ from known_arrays import write_array
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
 
 
-def test_a_refused_mapping_is_a_memory_error_and_the_library_goes_on(array_path: Path, tmp_path: Path, mode: str) -> None:
+def test_a_refused_mapping_is_a_memory_error_and_the_library_goes_on(
+    array_path: Path, tmp_path: Path, mode: str
+) -> None:
     write_array(tmp_path / "large.npy", 20_000)
     code = """
         lt.set_budget("1GiB")

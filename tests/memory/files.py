@@ -53,5 +53,13 @@ class Files:
             finally:
                 os.close(fd)
 
+    def cached(self) -> int:
+        """Bytes of all files in the page cache."""
+        total = 0
+        for path in self.folder.iterdir():
+            with path.open("rb") as file:
+                total += cached_bytes(file.fileno())
+        return total
+
     def expected(self, operation: Operation, case: Case) -> Any:
         return operation.expect(case, self.reference)

@@ -45,14 +45,20 @@ def growth_of_greedy(meter: Meter, files: Files) -> tuple[int, int]:
 
 
 def test_cgroup_counts_memory_and_page_cache(files: Files, cgroup: Cgroup) -> None:
-    peak, sampled = growth_of_greedy(cgroup, files)
+    for _ in range(3):  # someone may drop the machine's caches meanwhile
+        peak, sampled = growth_of_greedy(cgroup, files)
+        if peak >= 99 * MIB:
+            break
     assert 99 * MIB <= peak <= 104 * MIB
     assert 95 * MIB <= sampled <= peak
 
 
 def test_proc_counts_memory_and_page_cache(files: Files) -> None:
-    with Proc(files.folder) as meter:
-        peak, _ = growth_of_greedy(meter, files)
+    for _ in range(3):
+        with Proc(files.folder) as meter:
+            peak, _ = growth_of_greedy(meter, files)
+        if peak >= 99 * MIB:
+            break
     assert 99 * MIB <= peak <= 104 * MIB
 
 

@@ -114,16 +114,11 @@ def check(operation: Operation, mode: str, budget_mib: int, files: Files, meter:
     case = case_of(operation, mode, budget_mib, files)
     outcome = run(case, meter, case.budget + ALLOWANCE if hard else None)
     check_growth(case, outcome)
+    left = files.cached()
+    assert left <= MIB, f"{mib(left)} of the files, which were cold, stay in the page cache"
     check_result(operation, case, files, outcome)
 
 
-# What does not keep the promise yet, and why.
-BROKEN = {
-    "save_a_big_endian_ndarray": "values in the other byte order are copied whole, and the copy is not leased",
-    "assign_big_endian_values": "values in the other byte order are copied whole, and the copy is not leased",
-    "hold_rows_of_an_iteration": "rows that iteration hands out are copies without a lease",
-    "asarray_with_a_dtype_that_does_not_fit": "the converted copy is not leased",
-}
 EVERYWHERE = {"read_random_rows", "stream_blocks", "save_a_copy", "assign_slices"}  # in every mode by default
 WIDE = {"compute_nearly_the_budget", "hold_tiny_results"}  # with 128 MiB too
 
@@ -141,8 +136,6 @@ def matrix() -> list[Any]:
                 marks = []
                 if not (budget == 8 and (m == k % len(MODES) or name in EVERYWHERE)):
                     marks.append(pytest.mark.slow)
-                if name in BROKEN:
-                    marks.append(pytest.mark.xfail(reason=BROKEN[name]))
                 cases.append(pytest.param(name, mode, budget, marks=marks, id=f"{name}-{mode}-{budget}MiB"))
     return cases
 

@@ -25,7 +25,8 @@ class Arrays : public testing::TestWithParam<const char*> {
 
   // int32 values 0, 1, 2, … of this shape.
   Array counting(const Shape& shape, const std::string& name = "x.npy") {
-    std::vector<std::int32_t> values(static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
+    std::vector<std::int32_t> values(
+        static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
     std::iota(values.begin(), values.end(), 0);
     ConstView view = ConstView::of(std::span<const std::int32_t>(values));
     view.shape = shape;
@@ -57,7 +58,8 @@ TEST_P(Arrays, GatherRowsInTheOrderAsked) {
   const Array a = counting({1000, 3});
   const std::vector<std::int64_t> rows = {999, 0, 500, -1, 0};
   const Buffer b = a.read(std::vector<Index>{IndexArray{rows.data(), {5}, {8}}});
-  EXPECT_THAT(b.to_vector<std::int32_t>(), ElementsAre(2997, 2998, 2999, 0, 1, 2, 1500, 1501, 1502, 2997, 2998, 2999, 0, 1, 2));
+  EXPECT_THAT(b.to_vector<std::int32_t>(),
+              ElementsAre(2997, 2998, 2999, 0, 1, 2, 1500, 1501, 1502, 2997, 2998, 2999, 0, 1, 2));
 }
 
 TEST_P(Arrays, TransposedAndReversedViewsAreReadRight) {

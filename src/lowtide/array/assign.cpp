@@ -49,7 +49,8 @@ void assign_selection(const Source& source, const Selection& selection, const Co
   const std::lock_guard one_writer(file.write_mutex());
   source.check_unchanged();
   const AcceptChange accept{file};
-  const bool as_is = values.dtype == source.layout.dtype && source.layout.endian == native_endian;
+  const bool as_is =
+      values.dtype == source.layout.dtype && source.layout.endian == native_endian && values.endian == native_endian;
   if (as_is) {
     assign_as_is(file, selection, values);
   } else {

@@ -87,6 +87,7 @@ bool DenseTiles::next(DenseTile& tile) {
   std::byte* copied = staging_.data();
   const auto dense = dense_strides(tile.extent, itemsize(values_.dtype));
   copy_strided(copied, dense, from, strides_, tile.extent, itemsize(values_.dtype));
+  if (values_.endian != native_endian) byteswap(copied, values_.dtype, static_cast<std::size_t>(count));
   std::byte* out = copied;
   if (values_.dtype != dtype_) {
     out = copied + round_up(static_cast<std::uint64_t>(count) * itemsize(values_.dtype), page_bytes);

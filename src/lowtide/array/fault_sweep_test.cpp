@@ -61,7 +61,8 @@ const std::vector<Operation>& operations() {
        }},
       {"transposed blocks",
        [](const io::TestFolder& folder) {
-         for (const RowBlock& block : open(folder / "x.npy").transpose().blocks(200)) EXPECT_EQ(block.buffer.as<std::int32_t>()[0], block.start);
+         for (const RowBlock& block : open(folder / "x.npy").transpose().blocks(200))
+           EXPECT_EQ(block.buffer.as<std::int32_t>()[0], block.start);
        }},
       {"copy",
        [](const io::TestFolder& folder) {

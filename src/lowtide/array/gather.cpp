@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lowtide/array/pieces.h"
+#include "lowtide/array/warm_gather.h"
 #include "lowtide/base/interrupt.h"
 #include "lowtide/base/units.h"
 #include "lowtide/io/queue.h"
@@ -78,8 +79,8 @@ class Gather {
         staging_(staging.data()),
         pieces_(walk, slots_.piece_bytes()),
         copy_(pieces_.walk()),
-        batches_{Batch{ExtentBatch(pieces_.walk(), slots_.slot_bytes), 0},
-                 Batch{ExtentBatch(pieces_.walk(), slots_.slot_bytes), 0}},
+        batches_{Batch{ExtentBatch(pieces_.walk(), slots_.slot_bytes, file.read_unit()), 0},
+                 Batch{ExtentBatch(pieces_.walk(), slots_.slot_bytes, file.read_unit()), 0}},
         in_slot_(slots_.count),
         queue_(file.mode()) {
     for (std::size_t i = slots_.count; i > 0; --i) free_.push_back(i - 1);
@@ -171,7 +172,8 @@ class Gather {
 }  // namespace
 
 void gather(io::File& file, const Walk& walk, std::byte* memory, Staging& staging) {
-  if (walk.run_count > 0) Gather(file, walk, memory, staging).run();
+  if (walk.run_count == 0 || gather_warm(file, walk, memory)) return;
+  Gather(file, walk, memory, staging).run();
 }
 
 }  // namespace lowtide

@@ -73,12 +73,12 @@ bool ExtentBatch::next(Extent& extent) {
     const std::uint64_t begin = begin_of(at_);
     const std::uint64_t end = std::max(extent.end, begin + walk_->span_bytes(pieces_[at_]));
     if (begin > extent.end + static_cast<std::uint64_t>(widest_gap_bytes)) break;
-    if (whole_units(extent.begin, end - extent.begin).bytes() > slot_bytes_) break;
+    if (whole_units(extent.begin, end - extent.begin, unit_).bytes() > slot_bytes_) break;
     extent.gapless = extent.gapless && begin <= extent.end;
     extent.end = end;
   }
   extent.last = at_;
-  extent.span = whole_units(extent.begin, extent.end - extent.begin);
+  extent.span = whole_units(extent.begin, extent.end - extent.begin, unit_);
   assert(extent.span.bytes() <= slot_bytes_);
   return true;
 }

@@ -1,7 +1,7 @@
 // A walk cut into pieces that fit a slot of working memory, and the pieces merged into extents worth one request each.
 //
 //   PieceSource pieces(walk, slot_bytes - 2 * io::direct_align);
-//   ExtentBatch batch(pieces.walk(), slot_bytes);
+//   ExtentBatch batch(pieces.walk(), slot_bytes, unit);
 //   while (batch.load(pieces))
 //     for (Extent e; batch.next(e);) …            // batch.pieces(e), in file order, equal offsets in the order they were given
 //
@@ -49,7 +49,9 @@ struct Extent {
 class ExtentBatch {
  public:
   static constexpr std::size_t most_pieces = 4096;
-  ExtentBatch(const Walk& walk, std::uint64_t slot_bytes) : walk_(&walk), slot_bytes_(slot_bytes) {}
+  // `unit`: what extents begin and end on.
+  ExtentBatch(const Walk& walk, std::uint64_t slot_bytes, std::uint64_t unit)
+      : walk_(&walk), slot_bytes_(slot_bytes), unit_(unit) {}
 
   bool load(PieceSource& source);  // false when there is nothing left
   bool next(Extent& extent);
@@ -60,6 +62,7 @@ class ExtentBatch {
  private:
   const Walk* walk_;
   std::uint64_t slot_bytes_;
+  std::uint64_t unit_;
   std::vector<Run> pieces_;
   std::size_t at_ = 0;
 };

@@ -17,8 +17,8 @@ constexpr std::uint64_t single_request_bytes = 256_KiB;
 
 }  // namespace
 
-Span whole_units(std::uint64_t offset, std::uint64_t bytes) {
-  return {round_down(offset, io::direct_align), round_up(offset + bytes, io::direct_align)};
+Span whole_units(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit) {
+  return {round_down(offset, unit), round_up(offset + bytes, unit)};
 }
 
 std::uint64_t least_in_flight_bytes(const io::File& file) {

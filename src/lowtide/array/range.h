@@ -25,7 +25,7 @@ struct Span {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t bytes() const { return end - begin; }
 };
-Span whole_units(std::uint64_t offset, std::uint64_t bytes);
+Span whole_units(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit = io::direct_align);
 
 // The page cache that a range's requests occupy while in flight, in modes that go through it; nothing in direct modes.
 std::uint64_t least_in_flight_bytes(const io::File& file);

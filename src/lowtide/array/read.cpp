@@ -4,19 +4,37 @@
 
 #include "lowtide/array/gather.h"
 #include "lowtide/array/range.h"
+#include "lowtide/array/warm_maps.h"
 #include "lowtide/kernels/byteswap.h"
 
 namespace lowtide {
 namespace {
 
-Buffer as_buffer(Block block, std::uint64_t skip, const Source& source, const Selection& selection) {
-  auto owner = std::make_shared<Block>(std::move(block));
-  std::byte* data = owner->data() + skip;
-  return Buffer(std::move(owner), data, selection.shape(), source.layout.dtype);
+// What stands around a result's bytes in C++ and Python (0.8 KiB seen): a million small results held are 800 MiB of it.
+constexpr std::uint64_t object_bytes = 1024;
+
+struct Result {
+  Block block;
+  Lease objects;
+};
+
+Buffer as_buffer(Block block, Lease objects, std::uint64_t skip, Shape shape, DType dtype) {
+  std::byte* data = block.data() + skip;
+  std::shared_ptr<void> owner(new Result{std::move(block), std::move(objects)}, [](void* pointer) {
+    const std::unique_ptr<Result> dropped(static_cast<Result*>(pointer));
+    SpareBlocks::process().give(std::move(dropped->block));  // a loop over batches faults its memory in once
+  });
+  return Buffer(std::move(owner), data, std::move(shape), dtype);
 }
 
 void to_native(const Source& source, std::byte* data, std::int64_t count) {
   if (source.layout.endian != native_endian) byteswap(data, source.layout.dtype, static_cast<std::size_t>(count));
+}
+
+bool copy_warm(io::File& file, std::byte* out, std::uint64_t offset, std::uint64_t bytes) {
+  const auto map = WarmMaps::process().find(file);
+  const io::WarmMap::Copy copy{out, offset, bytes};
+  return map && map->copy({&copy, 1});
 }
 
 Buffer read_contiguous(const Source& source, const Selection& selection) {
@@ -25,30 +43,44 @@ Buffer read_contiguous(const Source& source, const Selection& selection) {
   const std::uint64_t bytes = selection.size_bytes();
   const Span span = whole_units(offset, bytes);
   const std::uint64_t in_flight = std::min(least_in_flight_bytes(file), span.bytes());
-  Lease lease = Budget::process().take(span.bytes() + in_flight, Purpose::results, "reading " + file.path());
+  Lease lease =
+      Budget::process().take(span.bytes() + in_flight + object_bytes, Purpose::results, "reading " + file.path());
+  Lease objects = lease.split(object_bytes, Purpose::results);
   Lease paced = lease.split(in_flight, Purpose::staging);
   if (const std::uint64_t most = std::min(most_in_flight_bytes(file), span.bytes()); most > in_flight) {
     paced.absorb(Budget::process().try_take_between(page_bytes, most - in_flight, Purpose::staging));
   }
-  Block block = Block::allocate(std::move(lease));
-  const bool served = bytes <= ReadAhead::most_bytes && source.read_ahead->serve(file, offset, bytes, block.data() + (offset - span.begin));
+  Block block = SpareBlocks::process().take_exactly(std::move(lease));
+  std::byte* out = block.data() + (offset - span.begin);
+  const bool small = bytes <= ReadAhead::most_bytes;  // a large copy is as fast through the kernel
+  const bool served =
+      small && (copy_warm(file, out, offset, bytes) || source.read_ahead->serve(file, offset, bytes, out));
   if (!served) read_range(file, block.data(), offset, bytes, paced);
-  return as_buffer(std::move(block), offset - span.begin, source, selection);
+  return as_buffer(std::move(block), std::move(objects), offset - span.begin, selection.shape(), source.layout.dtype);
 }
 
 Buffer read_gathered(const Source& source, const Selection& selection) {
   io::File& file = *source.file;
   const Walk walk = make_walk(selection, dense_strides(selection.shape(), selection.itemsize()));
   const GatherNeeds needs = gather_needs(file, walk);
-  Lease lease = Budget::process().take(round_up(selection.size_bytes(), page_bytes) + needs.least_bytes,
+  Lease lease = Budget::process().take(round_up(selection.size_bytes(), page_bytes) + needs.least_bytes + object_bytes,
                                        Purpose::results, "reading " + file.path());
+  Lease objects = lease.split(object_bytes, Purpose::results);
   Staging staging(needs.most_bytes, lease.split(needs.least_bytes, Purpose::staging));
-  Block block = Block::allocate(std::move(lease));
+  Block block = SpareBlocks::process().take_exactly(std::move(lease));
   gather(file, walk, block.data(), staging);
-  return as_buffer(std::move(block), 0, source, selection);
+  return as_buffer(std::move(block), std::move(objects), 0, selection.shape(), source.layout.dtype);
 }
 
 }  // namespace
+
+Buffer new_buffer(const Shape& shape, DType dtype) {
+  const std::uint64_t bytes = checked_bytes(shape, dtype, "a result");
+  if (bytes == 0) return Buffer(nullptr, nullptr, shape, dtype);
+  Lease lease = Budget::process().take(round_up(bytes, page_bytes) + object_bytes, Purpose::results, "a result");
+  Lease objects = lease.split(object_bytes, Purpose::results);
+  return as_buffer(SpareBlocks::process().take_exactly(std::move(lease)), std::move(objects), 0, shape, dtype);
+}
 
 std::vector<std::int64_t> dense_strides(const Shape& shape, std::size_t itemsize) {
   std::vector<std::int64_t> strides(shape.size());

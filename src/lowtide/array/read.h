@@ -11,6 +11,9 @@
 
 namespace lowtide {
 
+// Dense memory for results that are made elsewhere. Not zeroed.
+Buffer new_buffer(const Shape& shape, DType dtype);
+
 Buffer read_selection(const Source& source, const Selection& selection);
 
 // The same into memory of the caller's: dense, C order, native byte order. REQUIRES: staging of gather_needs_of_any().

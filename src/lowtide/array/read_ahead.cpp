@@ -51,7 +51,8 @@ void bring_in(io::File& file, std::uint64_t first, std::uint64_t last) {
     }
     while (queue.in_flight() > 0) {
       for (const io::Completion& c : queue.wait()) {
-        if (c.error != 0) io::fail_request(file, true, c.error, wanted[c.tag].piece * piece_bytes, wanted[c.tag].bytes, c.bytes);
+        if (c.error != 0)
+          io::fail_request(file, true, c.error, wanted[c.tag].piece * piece_bytes, wanted[c.tag].bytes, c.bytes);
       }
     }
   }

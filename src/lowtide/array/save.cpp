@@ -64,8 +64,7 @@ void save(const std::string& path, const Array& array, const SaveOptions& option
                    cast_bytes + SequentialWriter::least_bytes_of_any());
   Lease for_sink = stream.take_beside();
   std::optional<Staging> converted;
-  if (cast_bytes > 0)
-    converted.emplace(DenseTiles::most_bytes(from, to), for_sink.split(cast_bytes, Purpose::staging));
+  if (cast_bytes > 0) converted.emplace(DenseTiles::most_bytes(from, to), for_sink.split(cast_bytes, Purpose::staging));
   Sink sink(path, array.shape(), to, options, std::move(for_sink));
   for (RowBlock block; stream.next(block);) {
     const Buffer& rows = block.buffer;
@@ -91,7 +90,8 @@ void save(const std::string& path, const ConstView& values, const SaveOptions& o
     std::reverse(in_file_order.strides_bytes.begin(), in_file_order.strides_bytes.end());
   }
   const std::uint64_t for_tiles = DenseTiles::least_bytes(values.dtype, to);
-  Lease lease = Budget::process().take(for_tiles + SequentialWriter::least_bytes_of_any(), Purpose::staging, "saving " + path);
+  Lease lease =
+      Budget::process().take(for_tiles + SequentialWriter::least_bytes_of_any(), Purpose::staging, "saving " + path);
   DenseTiles tiles(in_file_order, in_file_order.shape, to, native_endian, lease.split(for_tiles, Purpose::staging));
   Sink sink(path, values.shape, to, options, std::move(lease));
   for (DenseTile tile; tiles.next(tile);) sink.append(tile.data, tile.bytes);

@@ -20,7 +20,7 @@ class Scatter {
         staging_(staging.data()),
         pieces_(walk, slots_.piece_bytes()),
         copy_(pieces_.walk()),
-        batch_(pieces_.walk(), slots_.slot_bytes),
+        batch_(pieces_.walk(), slots_.slot_bytes, io::direct_align),
         queue_(file.mode()) {}
 
   void run() {

@@ -83,8 +83,8 @@ RowStream::RowStream(Source source, Selection selection, std::int64_t rows, std:
   // Where there is room, a second one that the consumer may keep while the next is filled: paid for before the rest of the budget is
   // used for speed.
   const bool second = rows_ < row_count_ && block <= room_bytes() && least <= room_bytes() - block;
-  Lease lease = Budget::process().take(second ? block + least : least, Purpose::read_ahead,
-                                       "reading blocks of " + file.path());
+  Lease lease =
+      Budget::process().take(second ? block + least : least, Purpose::read_ahead, "reading blocks of " + file.path());
   beside_ = lease.split(beside_bytes, Purpose::staging);
   if (empty) return;
   in_flight_ = lease.split(in_flight, Purpose::read_ahead);

@@ -37,12 +37,19 @@ class WriterState {
   void assign(std::span<const Index> indices, const ConstView& values) {
     check_open();
     const Selection selection = Selection::whole(source_.layout).index(indices);
-    if (selection.size() > 0 && selection.contiguous() && static_cast<std::uint64_t>(selection.base()) == next_byte_) {
+    const bool contiguous = selection.size() > 0 && selection.contiguous();
+    const bool continues = contiguous && static_cast<std::uint64_t>(selection.base()) == next_byte_;
+    // The stream fills its last unit with zeros, so it must not run below what was written in place.
+    if (continues && next_byte_ >= in_place_end_) {
       stream(values, selection.shape());
       return;
     }
     end_stream();
     assign_selection(source_, selection, values);
+    const std::uint64_t end = contiguous ? static_cast<std::uint64_t>(selection.base()) + selection.size_bytes()
+                                         : source_.layout.data_offset + source_.layout.data_bytes();
+    in_place_end_ = std::max(in_place_end_, end);
+    if (continues) next_byte_ = end;
   }
 
   void append(const ConstView& rows) {
@@ -139,6 +146,7 @@ class WriterState {
   NewFile file_;
   Source source_;
   std::uint64_t next_byte_ = source_.layout.data_offset;
+  std::uint64_t in_place_end_ = 0;  // nothing was written in place from here on
   std::uint64_t reserved_bytes_ = 0;
   std::optional<SequentialWriter> stream_;
   bool closed_ = false;

@@ -1,7 +1,9 @@
 #include "lowtide/io/descriptors.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "lowtide/base/fork.h"
@@ -21,6 +23,7 @@ DescriptorTable& DescriptorTable::process() {
 }
 
 int DescriptorTable::open(const std::string& path, int flags, mode_t permissions) {
+  if (holds_half()) close_longest_idle();
   while (true) {
     if (const int error = fault::at(fault::Stage::call); error > 0) {
       errno = error;
@@ -47,8 +50,19 @@ void DescriptorTable::remove(File* file) {
   files_.erase(file);
 }
 
+// The rest of the process needs descriptors too, and cannot ask us for ours.
+bool DescriptorTable::holds_half() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  const std::lock_guard lock(mutex_);
+  if (files_.size() < limit.rlim_cur / 2) return false;
+  const auto is_open = [](const auto& entry) { return entry.first->fd_ >= 0; };
+  return static_cast<rlim_t>(std::count_if(files_.begin(), files_.end(), is_open)) >= limit.rlim_cur / 2;
+}
+
 bool DescriptorTable::close_longest_idle() {
-  std::vector<std::shared_ptr<File>> seen;  // outlives the lock: the last reference may be ours, and ~File takes the lock
+  // Outlives the lock: the last reference may be ours, and ~File takes the lock.
+  std::vector<std::shared_ptr<File>> seen;
   File* idle = nullptr;
   const std::lock_guard lock(mutex_);
   for (auto& [pointer, weak] : files_) {

@@ -1,6 +1,6 @@
 // Which files are open in this process, and who gives up a descriptor when there are no more.
 //
-//   int fd = DescriptorTable::process().open(path, O_RDONLY | O_CLOEXEC);   // closes idle ones and tries again on EMFILE
+//   int fd = DescriptorTable::process().open(path, O_RDONLY | O_CLOEXEC);   // closes idle ones when there are too many
 //
 // Thread-safe. Lock order: the table's lock is taken before any of a File's.
 #pragma once
@@ -33,6 +33,7 @@ class DescriptorTable {
 
  private:
   bool close_longest_idle();
+  bool holds_half();  // of the descriptors that this process may have
 
   std::mutex mutex_;
   std::map<File*, std::weak_ptr<File>> files_;

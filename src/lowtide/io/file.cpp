@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "lowtide/error.h"
@@ -37,12 +38,18 @@ Stamp stamp_of(const struct stat& s) {
 
 std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
-// Whether the file system states a direct alignment that ours satisfies. tmpfs takes O_DIRECT and means memory: it states none.
-bool states_direct(int fd) {
+// What direct reads may begin and end on, or 0. tmpfs takes O_DIRECT and means memory: it states no alignment.
+std::size_t stated_unit(int fd) {
   struct statx s{};
   const int result = checked([&] { return statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &s); });
-  return result == 0 && (s.stx_mask & STATX_DIOALIGN) != 0 && s.stx_dio_offset_align > 0 &&
-         s.stx_dio_offset_align <= direct_align && s.stx_dio_mem_align <= direct_align;
+  if (result != 0 || (s.stx_mask & STATX_DIOALIGN) == 0 || s.stx_dio_offset_align == 0) return 0;
+  const std::size_t unit = std::max<std::size_t>({512, s.stx_dio_offset_align, s.stx_dio_mem_align});
+  return unit <= direct_align ? unit : 0;
+}
+
+std::int64_t monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 struct alignas(direct_align) Page {
@@ -95,7 +102,7 @@ std::shared_ptr<File> File::adopt(int fd, const std::string& path) {
   file->buffered_fd_ = fd;
   file->mode_ = forced == Mode::dontcache ? Mode::dontcache : Mode::buffered;
   posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-  if (may_be_direct && states_direct(fd)) {
+  if (may_be_direct && stated_unit(fd) > 0) {
     const int direct = DescriptorTable::process().open(proc_path(fd), O_RDWR | O_DIRECT);
     Page page{};
     // The file is new and empty: a page of zeros at its start is no loss, and shows that direct writes work.
@@ -149,7 +156,8 @@ void File::choose_mode() {
 }
 
 bool File::try_direct() {
-  if (!states_direct(fd_)) {
+  const std::size_t unit = stated_unit(fd_);
+  if (unit == 0) {
     mode_reason_ = "the file system has no direct IO";
     return false;
   }
@@ -171,6 +179,7 @@ bool File::try_direct() {
   head_.assign(page.bytes, page.bytes + n);
   ::close(fd_);
   fd_ = direct;
+  read_unit_ = unit;
   return true;
 }
 
@@ -244,10 +253,15 @@ ssize_t File::read(std::byte* memory, std::uint64_t offset, std::size_t bytes) {
     const ssize_t n = preadv2(fd_, &vector, 1, at, RWF_DONTCACHE);
     return n < 0 ? -errno : n;
   }
+  // Cached may mean that another thread's read is about to drop it: what was dropped meanwhile may be ours by now.
+  const std::uint64_t drops = own_writes_->drops.load();
   const bool ours = !fully_cached(fd_, offset, bytes);
   const ssize_t n = pread(fd_, memory, bytes, at);
   const int error = errno;
-  if (ours) drop_cached(fd_, offset, bytes);
+  if (ours || own_writes_->drops.load() != drops) {
+    ++own_writes_->drops;
+    drop_cached(fd_, offset, bytes);
+  }
   return n < 0 ? -error : n;
 }
 
@@ -280,7 +294,21 @@ ssize_t File::write_cached(const std::byte* memory, std::uint64_t offset, std::s
   return n;
 }
 
-bool File::is_cached(std::uint64_t offset, std::uint64_t bytes) { return fully_cached(fd_, offset, bytes); }
+bool File::wholly_cached() {
+  const std::int64_t before = monotonic_ns();
+  if (before < ask_again_ns_) return wholly_cached_;
+  const std::uint64_t bytes = size_bytes();
+  const bool cached = bytes > 0 && fully_cached(fd_, 0, bytes);
+  const std::int64_t after = monotonic_ns();
+  wholly_cached_ = cached;
+  ask_again_ns_ = after + 20 * (after - before);
+  return cached;
+}
+
+bool File::is_cached(std::uint64_t offset, std::uint64_t bytes) {
+  // In the other modes what is cached now may be another thread's request, gone in a moment; read() knows how to leave no trace.
+  return is_direct(mode_) && fully_cached(fd_, offset, bytes);
+}
 
 void File::check_unchanged() const {
   if (adopted_) return;
@@ -311,7 +339,7 @@ void File::accept_change() {
 }
 
 void File::follow_changes() {
-  struct stat s {};
+  struct stat s{};
   if (fstat(fd_, &s) != 0) fail("cannot stat", errno, 0);
   const std::lock_guard lock(own_writes_->mutex);
   if (const Stamp now = stamp_of(s); now != stamp_) see(now);

@@ -5,8 +5,9 @@
 //   File::Pin pin = file->pin();                              // descriptors stay open while a pin lives
 //   ssize_t n = file->read(memory, offset, bytes);            // one synchronous request in the file's mode
 //
-// A file holds one or two descriptors. When the process runs out (EMFILE), descriptors of files without pins are closed, the
-// longest unused first, and opened again at the next pin, after checking that the path still names the same file.
+// A file holds one or two descriptors. When the process runs out (EMFILE), or half of all it may have are here, descriptors of files
+// without pins are closed, the longest unused first, and opened again at the next pin, after checking that the path still names the same
+// file.
 //
 // Thread-safe: every member. Blocks: read and write, for one request.
 #pragma once
@@ -28,7 +29,8 @@ namespace lowtide::io {
 
 enum class Access : std::uint8_t { read, read_write };
 
-// Offsets, lengths and memory of direct requests are multiples of this, whatever smaller unit a disk would take.
+// Offsets, lengths and memory of direct requests are multiples of this, whatever smaller unit a disk would take; only scattered
+// small reads use File::read_unit(), where a row of 4 KiB that straddles two pages is 4.5 KiB rather than 8.
 inline constexpr std::size_t direct_align = 4096;
 // What File::open reads first: the probe of the mode, and the header of most formats.
 inline constexpr std::size_t head_bytes = 4096;
@@ -42,8 +44,9 @@ struct Stamp {
 
 // The state in which this process left an inode when it last wrote to it: a write through one File is no change to another.
 struct OwnWrites {
-  std::mutex mutex;    // guards stamps
-  std::mutex writing;  // held by whoever changes the file in place
+  std::mutex mutex;                     // guards stamps
+  std::mutex writing;                   // held by whoever changes the file in place
+  std::atomic<std::uint64_t> drops{0};  // ranges that reads have dropped from the page cache
   Stamp after;
 };
 
@@ -59,6 +62,7 @@ class File : public std::enable_shared_from_this<File> {
 
   const std::string& path() const { return path_; }
   Mode mode() const { return mode_; }
+  std::size_t read_unit() const { return read_unit_; }  // what direct reads may begin and end on: 512 to direct_align
   const std::string& mode_reason() const { return mode_reason_; }  // why not a better rung; empty on the best
   std::uint64_t size_bytes() const;
   std::vector<std::byte> take_head() {
@@ -84,8 +88,11 @@ class File : public std::enable_shared_from_this<File> {
   ssize_t read_cached(std::byte* memory, std::uint64_t offset, std::size_t bytes);
   // The same for a write that direct IO cannot express (the last bytes of a file); on disk and out of the cache when it returns.
   ssize_t write_cached(const std::byte* memory, std::uint64_t offset, std::size_t bytes);
-  bool is_cached(std::uint64_t offset, std::uint64_t bytes);  // by cachestat(2); false where the kernel lacks it
-  int fd() const { return fd_; }                              // the direct descriptor, or the buffered one
+  // Whether all of the file is in the page cache. The kernel is asked seldom enough that asking costs a twentieth of the time.
+  bool wholly_cached();
+  // By cachestat(2): worth read_cached(). False where the kernel lacks it, and in modes that go through the cache anyway.
+  bool is_cached(std::uint64_t offset, std::uint64_t bytes);
+  int fd() const { return fd_; }  // the direct descriptor, or the buffered one
 
   // Names the content of the file for caches: unique in the process, another one as soon as a change is known of.
   std::uint64_t content_id() const { return content_id_.load(std::memory_order_relaxed); }
@@ -121,11 +128,14 @@ class File : public std::enable_shared_from_this<File> {
   std::atomic<int> buffered_fd_{-1};  // opened at first use in direct modes, equal to fd_ otherwise
   Mode mode_ = Mode::buffered;
   std::string mode_reason_;
+  std::size_t read_unit_ = direct_align;
   std::vector<std::byte> head_;
   std::shared_ptr<OwnWrites> own_writes_;  // one for all Files of this process on the same inode
   bool adopted_ = false;
   mutable Stamp stamp_;  // the state this File has seen; guarded by own_writes_->mutex
   std::mutex buffered_mutex_;
+  std::atomic<bool> wholly_cached_{false};
+  std::atomic<std::int64_t> ask_again_ns_{0};  // when wholly_cached_ is no longer believed
   mutable std::atomic<std::uint64_t> content_id_;
   std::atomic<bool> sync_failed_{false};
   int pins_ = 0;                // guarded by the descriptor table

@@ -100,7 +100,8 @@ TEST(File, KeepsReadingTheOldFileWhenANewOneTakesItsName) {
 TEST(File, MoreFilesThanDescriptorsCanBeOpen) {
   const TestFolder folder;
   std::vector<std::string> paths;
-  for (int i = 0; i < 60; ++i) paths.push_back(folder.pattern("x" + std::to_string(i), 4096 + static_cast<std::uint64_t>(i)));
+  for (int i = 0; i < 60; ++i)
+    paths.push_back(folder.pattern("x" + std::to_string(i), 4096 + static_cast<std::uint64_t>(i)));
   rlimit saved{};
   getrlimit(RLIMIT_NOFILE, &saved);
   const rlimit few{open_descriptors() + 12, saved.rlim_max};
@@ -132,7 +133,9 @@ TEST(OutputFile, AppearsOnlyWhenCommitted) {
 
 TEST(OutputFile, LeavesNothingWhenDropped) {
   const TestFolder folder;
-  { OutputFile::create(folder / "x", false).reserve(1 << 20); }
+  {
+    OutputFile::create(folder / "x", false).reserve(1 << 20);
+  }
   EXPECT_EQ(folder.count(), 0u);
 }
 
@@ -158,7 +161,7 @@ TEST(OutputFile, KeepsThePermissionsOfWhatItReplaces) {
   const auto path = folder.pattern("x", 10);
   chmod(path.c_str(), 0640);
   OutputFile::create(path, true).commit(20);
-  struct stat s {};
+  struct stat s{};
   stat(path.c_str(), &s);
   EXPECT_EQ(s.st_mode & 07777, 0640u);
 }

@@ -123,7 +123,8 @@ void OutputFile::commit(std::uint64_t bytes) {
   }
   named_ = true;
   if (const int error = attempt([&] { return fsync(folder.fd()); }); error != 0) {
-    if (!overwrite_) unlink(path_.c_str());  // a name that was not there before; one that was now names the new file, whole
+    if (!overwrite_)
+      unlink(path_.c_str());  // a name that was not there before; one that was now names the new file, whole
     fail("cannot sync the folder of", error, path_);
   }
   file_.reset();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <new>
 
 #include "lowtide/base/interrupt.h"
 #include "lowtide/io/fault.h"
@@ -54,8 +55,12 @@ void Queue::submit(std::uint32_t slot) {
     done_.push_back({slot, -error});
     return;
   }
-  backend_->submit(slot, {s.request.file, s.request.kind, s.request.memory + s.done_bytes,
-                          s.request.offset + s.done_bytes, s.request.bytes - s.done_bytes});
+  try {
+    backend_->submit(slot, {s.request.file, s.request.kind, s.request.memory + s.done_bytes,
+                            s.request.offset + s.done_bytes, s.request.bytes - s.done_bytes});
+  } catch (const std::bad_alloc&) {  // never in flight, so never waited for
+    done_.push_back({slot, -ENOMEM});
+  }
 }
 
 std::span<const Completion> Queue::wait() {

@@ -52,7 +52,12 @@ TEST_P(Modes, ManyRequestsInFlightBringTheRightBytes) {
   Queue queue(file->mode());
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = (i * 37) % count;
-    queue.push({.file = file.get(), .memory = memory.get() + at * unit, .offset = at * unit, .bytes = unit, .least_bytes = unit, .tag = at});
+    queue.push({.file = file.get(),
+                .memory = memory.get() + at * unit,
+                .offset = at * unit,
+                .bytes = unit,
+                .least_bytes = unit,
+                .tag = at});
   }
   std::map<std::uint64_t, int> seen;
   while (queue.in_flight() > 0) {
@@ -84,11 +89,11 @@ TEST_P(Modes, LeaveAloneWhatWasInThePageCacheBefore) {
   warm.read(all.data(), 1 << 20);
   auto file = open(path);
   const auto pin = file->pin();
-  EXPECT_TRUE(file->is_cached(0, 1 << 20));
+  EXPECT_TRUE(fully_cached(file->fd(), 0, 1 << 20));
   const Memory memory = aligned(1 << 20);
   read_fully(*file, memory.get(), 0, 1 << 20, 1 << 20);
   EXPECT_TRUE(matches(memory.get(), 0, 1 << 20));
-  EXPECT_TRUE(file->is_cached(0, 1 << 20));
+  EXPECT_TRUE(fully_cached(file->fd(), 0, 1 << 20));
 }
 
 TEST_P(Modes, TheTailOfAnOddFileComesShortAndWhole) {
@@ -96,7 +101,8 @@ TEST_P(Modes, TheTailOfAnOddFileComesShortAndWhole) {
   const auto pin = file->pin();
   const Memory memory = aligned(12'288);
   Queue queue(file->mode());
-  queue.push({.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 12'288, .least_bytes = 10'001, .tag = 1});
+  queue.push(
+      {.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 12'288, .least_bytes = 10'001, .tag = 1});
   const Completion c = queue.wait()[0];
   EXPECT_EQ(c.error, 0);
   EXPECT_EQ(c.bytes, 10'001u);
@@ -108,7 +114,8 @@ TEST_P(Modes, AFileThatEndsTooSoonIsEndOfFile) {
   const auto pin = file->pin();
   const Memory memory = aligned(16'384);
   Queue queue(file->mode());
-  queue.push({.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 16'384, .least_bytes = 10'002, .tag = 1});
+  queue.push(
+      {.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 16'384, .least_bytes = 10'002, .tag = 1});
   EXPECT_EQ(queue.wait()[0].error, end_of_file);
 }
 
@@ -119,7 +126,8 @@ TEST_P(Modes, ShortTransfersAndTransientErrorsAreRepeated) {
     const Memory memory = aligned(1 << 20);
     const fault::Scope scope({.stage = fault::Stage::complete, .nth = 1, .error = error});
     Queue queue(file->mode());
-    queue.push({.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 1 << 20, .least_bytes = 1 << 20, .tag = 1});
+    queue.push(
+        {.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 1 << 20, .least_bytes = 1 << 20, .tag = 1});
     EXPECT_EQ(queue.wait()[0].error, 0);
     EXPECT_GE(fault::seen(fault::Stage::complete), 2);
     EXPECT_TRUE(matches(memory.get(), 0, 1 << 20));
@@ -134,7 +142,12 @@ TEST_P(Modes, APersistentErrorReachesItsRequestAndNoOther) {
   Queue queue(file->mode());
   for (std::uint64_t tag = 0; tag < 4; ++tag) {
     const std::uint64_t at = tag << 18;
-    queue.push({.file = file.get(), .memory = memory.get() + at, .offset = at, .bytes = 1 << 18, .least_bytes = 1 << 18, .tag = tag});
+    queue.push({.file = file.get(),
+                .memory = memory.get() + at,
+                .offset = at,
+                .bytes = 1 << 18,
+                .least_bytes = 1 << 18,
+                .tag = tag});
   }
   std::map<std::uint64_t, int> errors;
   while (queue.in_flight() > 0) {
@@ -150,7 +163,12 @@ TEST_P(Modes, AQueueThatIsDroppedWaitsForItsRequests) {
     const Memory memory = aligned(4 << 20);
     Queue queue(file->mode());
     for (std::uint64_t at = 0; at < (4 << 20); at += 1 << 18) {
-      queue.push({.file = file.get(), .memory = memory.get() + at, .offset = at, .bytes = 1 << 18, .least_bytes = 1 << 18, .tag = at});
+      queue.push({.file = file.get(),
+                  .memory = memory.get() + at,
+                  .offset = at,
+                  .bytes = 1 << 18,
+                  .least_bytes = 1 << 18,
+                  .tag = at});
     }
   }
 }
@@ -177,7 +195,12 @@ TEST_P(Modes, AChildOfForkReadsOnItsOwn) {
     const Memory memory = aligned(1 << 20);
     Queue queue(file->mode());
     for (std::uint64_t at = 0; at < (1 << 20); at += 1 << 17) {
-      queue.push({.file = file.get(), .memory = memory.get() + at, .offset = at, .bytes = 1 << 17, .least_bytes = 1 << 17, .tag = at});
+      queue.push({.file = file.get(),
+                  .memory = memory.get() + at,
+                  .offset = at,
+                  .bytes = 1 << 17,
+                  .least_bytes = 1 << 17,
+                  .tag = at});
     }
     while (queue.in_flight() > 0) queue.wait();
     return matches(memory.get(), 0, 1 << 20);
@@ -205,7 +228,8 @@ TEST_P(Modes, AWaitCanBeInterrupted) {
   // Never finishes: every answer is "again".
   const fault::Scope scope({.stage = fault::Stage::complete, .nth = 1, .error = EAGAIN, .persistent = true});
   Queue queue(file->mode());
-  queue.push({.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 1 << 20, .least_bytes = 1 << 20, .tag = 1});
+  queue.push(
+      {.file = file.get(), .memory = memory.get(), .offset = 0, .bytes = 1 << 20, .least_bytes = 1 << 20, .tag = 1});
   EXPECT_THROW(queue.wait(), CancelledError);
   set_interrupt_hook(nullptr);
   EXPECT_EQ(interrupts, 1);

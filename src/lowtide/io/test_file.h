@@ -17,7 +17,9 @@ inline unsigned char pattern_byte(std::uint64_t i) { return static_cast<unsigned
 // Under the working folder rather than /tmp, which may be memory: direct IO needs a disk.
 class TestFolder {
  public:
-  TestFolder() : path_(std::filesystem::current_path() / ("lowtide_test_" + std::to_string(getpid()) + "_" + std::to_string(next()))) {
+  TestFolder()
+      : path_(std::filesystem::current_path() /
+              ("lowtide_test_" + std::to_string(getpid()) + "_" + std::to_string(next()))) {
     std::filesystem::create_directories(path_);
   }
   ~TestFolder() { std::filesystem::remove_all(path_); }

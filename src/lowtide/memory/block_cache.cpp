@@ -8,8 +8,8 @@
 namespace lowtide {
 namespace {
 
-constexpr std::size_t once_share = 10;      // one tenth of the pieces are new ones
-constexpr std::uint64_t budget_share = 2;   // at most half of the budget
+constexpr std::size_t once_share = 10;     // one tenth of the pieces are new ones
+constexpr std::uint64_t budget_share = 2;  // at most half of the budget
 constexpr std::uint8_t most_wanted = 3;
 
 }  // namespace
@@ -18,7 +18,9 @@ BlockCache& BlockCache::process() {
   static BlockCache* const cache = [] {
     auto* made = new BlockCache;
     Budget::process().add_evictable(made);
-    on_fork({.before = [] { process().mutex_.lock(); }, .parent = [] { process().mutex_.unlock(); }, .child = [] { process().mutex_.unlock(); }});
+    on_fork({.before = [] { process().mutex_.lock(); },
+             .parent = [] { process().mutex_.unlock(); },
+             .child = [] { process().mutex_.unlock(); }});
     return made;
   }();
   return *cache;
@@ -31,7 +33,9 @@ bool BlockCache::copy(std::uint64_t content, std::uint64_t offset, std::uint64_t
   const std::uint64_t last = (offset + bytes - 1) / piece_bytes;
   for (std::uint64_t piece = first; piece <= last; ++piece) {
     const auto found = entries_.find({content, piece});
-    if (found == entries_.end() || std::min(offset + bytes, (piece + 1) * piece_bytes) - piece * piece_bytes > found->second.bytes) return false;
+    if (found == entries_.end() ||
+        std::min(offset + bytes, (piece + 1) * piece_bytes) - piece * piece_bytes > found->second.bytes)
+      return false;
   }
   for (std::uint64_t piece = first; piece <= last; ++piece) {
     Entry& entry = entries_.find({content, piece})->second;

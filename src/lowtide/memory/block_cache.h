@@ -45,7 +45,9 @@ class BlockCache final : public Evictable {
 
  private:
   struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept { return (key.content * 0x9E3779B97F4A7C15u) ^ (key.piece * 0xC2B2AE3D27D4EB4Fu); }
+    std::size_t operator()(const Key& key) const noexcept {
+      return (key.content * 0x9E3779B97F4A7C15u) ^ (key.piece * 0xC2B2AE3D27D4EB4Fu);
+    }
   };
   struct Entry {
     Block block;
@@ -56,8 +58,8 @@ class BlockCache final : public Evictable {
 
   std::mutex mutex_;
   std::unordered_map<Key, Entry, KeyHash> entries_;
-  std::deque<Key> once_;   // new ones
-  std::deque<Key> again_;  // those that were wanted a second time
+  std::deque<Key> once_;                           // new ones
+  std::deque<Key> again_;                          // those that were wanted a second time
   std::array<std::uint64_t, 16 * 1024> ghosts_{};  // hashes of keys that were missed or evicted from once_
 };
 

@@ -37,7 +37,9 @@ TEST_P(Blocks, AreAlignedZeroedAndWritable) {
 }
 
 TEST_P(Blocks, GoBackToTheKernelWhenFreed) {
-  { const Block warm = block_of(GetParam()); }
+  {
+    const Block warm = block_of(GetParam());
+  }
   const std::uint64_t before = resident_bytes();
   {
     const Block block = block_of(GetParam());
@@ -86,7 +88,7 @@ TEST(Block, AFailedAllocationThrowsAndReturnsTheLease) {
 }
 
 TEST(SpareBlocks, AreUsedAgainAndGivenUpWhenTheBytesAreNeeded) {
-  set_budget(std::uint64_t{8_MiB});
+  set_budget(std::uint64_t{16_MiB});
   const std::byte* first = nullptr;
   {
     const Staging staging(4_MiB, Budget::process().take(1_MiB, Purpose::staging, "test"));
@@ -98,7 +100,7 @@ TEST(SpareBlocks, AreUsedAgainAndGivenUpWhenTheBytesAreNeeded) {
     EXPECT_EQ(again.data(), first);
   }
   EXPECT_EQ(usage().by_purpose.at("cache"), 4_MiB);
-  const Lease all = Budget::process().take(8_MiB, Purpose::results, "test");
+  const Lease all = Budget::process().take(16_MiB, Purpose::results, "test");
   EXPECT_EQ(usage().by_purpose.count("cache"), 0u);
 }
 

@@ -36,7 +36,9 @@ TEST(Budget, CountsWhatIsHeldByPurpose) {
 
 TEST(Budget, GivesBackWhenALeaseGoes) {
   Budget budget(10_MiB);
-  { const Lease lease = budget.take(10_MiB, Purpose::results, "a"); }
+  {
+    const Lease lease = budget.take(10_MiB, Purpose::results, "a");
+  }
   EXPECT_EQ(budget.usage().held_bytes, 0u);
   EXPECT_EQ(budget.usage().peak_bytes, 10_MiB);
 }

@@ -22,10 +22,11 @@ Block SpareBlocks::take(std::uint64_t most, Lease reserved) {
   const std::uint64_t least = reserved.bytes();
   {
     const std::lock_guard lock(mutex_);
-    for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-      if (it->size_bytes() < std::max(least, most / 2)) continue;
-      Block block = std::move(*it);
-      kept_.erase(it);
+    const auto fits = [&](const Block& b) {
+      return b.size_bytes() >= std::max(least, most / 2) && b.size_bytes() <= 2 * most;
+    };
+    if (const auto found = std::find_if(kept_.rbegin(), kept_.rend(), fits); found != kept_.rend()) {
+      Block block = remove(std::prev(found.base()));
       block.repurpose(reserved.purpose());  // take() must not wait for what an open iterator or writer keeps
       return block;
     }
@@ -35,33 +36,43 @@ Block SpareBlocks::take(std::uint64_t most, Lease reserved) {
   return Block::allocate(std::move(reserved), Block::Pages::small);
 }
 
-void SpareBlocks::give(Block block) noexcept {
-  block.repurpose(Purpose::cache);
-  Block displaced;  // freed after the lock is gone: freeing takes the budget's
-  const std::lock_guard lock(mutex_);
-  if (kept_.size() == kept_count) {
-    const auto smallest = std::min_element(
-        kept_.begin(), kept_.end(), [](const Block& a, const Block& b) { return a.size_bytes() < b.size_bytes(); });
-    if (smallest->size_bytes() >= block.size_bytes()) {
-      displaced = std::move(block);
-      return;
+Block SpareBlocks::take_exactly(Lease lease) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto fits = [&](const Block& b) { return b.size_bytes() == lease.bytes(); };
+    if (const auto found = std::find_if(kept_.rbegin(), kept_.rend(), fits); found != kept_.rend()) {
+      Block block = remove(std::prev(found.base()));
+      block.repurpose(lease.purpose());
+      return block;
     }
-    displaced = std::move(*smallest);
-    kept_.erase(smallest);
   }
+  return Block::allocate(std::move(lease));
+}
+
+Block SpareBlocks::remove(std::deque<Block>::iterator at) {
+  Block block = std::move(*at);
+  kept_.erase(at);
+  kept_bytes_ -= block.size_bytes();
+  return block;
+}
+
+void SpareBlocks::give(Block block) noexcept {
+  std::deque<Block> displaced;  // freed after the lock is gone: freeing takes the budget's
+  const std::uint64_t most = std::min(most_bytes, Budget::process().limit_bytes() / 4);
+  block.repurpose(Purpose::cache);
+  const std::lock_guard lock(mutex_);
+  kept_bytes_ += block.size_bytes();
   kept_.push_back(std::move(block));
+  while (kept_.size() > most_count || kept_bytes_ > most) displaced.push_back(remove(kept_.begin()));
 }
 
 std::uint64_t SpareBlocks::evict(std::uint64_t bytes) {
-  std::vector<Block> freed;
+  std::deque<Block> freed;
   std::uint64_t freed_bytes = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    while (!kept_.empty() && freed_bytes < bytes) {
-      freed_bytes += kept_.back().size_bytes();
-      freed.push_back(std::move(kept_.back()));
-      kept_.pop_back();
-    }
+  const std::lock_guard lock(mutex_);
+  while (!kept_.empty() && freed_bytes < bytes) {
+    freed_bytes += kept_.front().size_bytes();
+    freed.push_back(remove(kept_.begin()));
   }
   return freed_bytes;
 }

@@ -1,6 +1,7 @@
 // Working memory kept warm between operations: faulting in and zeroing 16 MiB for every small gather would cost more than the gather.
 //
 //   Staging staging(16_MiB, std::move(reserved));     // a kept block where one fits, else a new one; goes back when it is done with
+//   Block result = SpareBlocks::process().take_exactly(std::move(lease));
 //
 // Kept blocks are accounted under Purpose::cache and freed as soon as anyone needs the bytes.
 //
@@ -8,9 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
-#include <string_view>
-#include <vector>
 
 #include "lowtide/memory/block.h"
 
@@ -21,13 +21,19 @@ class SpareBlocks final : public Evictable {
   static SpareBlocks& process();
   // At least as many bytes as `reserved`, the claim that the operation was admitted with, and up to `most` if they are to spare.
   Block take(std::uint64_t most, Lease reserved);
+  // Exactly as large as its lease, and not zeroed.
+  Block take_exactly(Lease lease);
   void give(Block block) noexcept;
   std::uint64_t evict(std::uint64_t bytes) override;
 
  private:
-  static constexpr std::size_t kept_count = 3;
+  Block remove(std::deque<Block>::iterator at);  // REQUIRES: lock held
+
+  static constexpr std::size_t most_count = 8;
+  static constexpr std::uint64_t most_bytes = 64 << 20;  // and no more than a quarter of the budget
   std::mutex mutex_;
-  std::vector<Block> kept_;
+  std::deque<Block> kept_;  // oldest first
+  std::uint64_t kept_bytes_ = 0;
 };
 
 // A block from the spare ones that goes back when it is done with.

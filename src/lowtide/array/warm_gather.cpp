@@ -1,0 +1,56 @@
+#include "lowtide/array/warm_gather.h"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "lowtide/array/pieces.h"
+#include "lowtide/array/warm_maps.h"
+#include "lowtide/base/interrupt.h"
+#include "lowtide/base/units.h"
+#include "lowtide/io/thread_pool.h"
+
+namespace lowtide {
+namespace {
+
+constexpr std::uint64_t most_piece_bytes = 256_KiB;  // a unit of work for a thread
+constexpr std::uint64_t worth_a_thread_bytes = 1_MiB;
+constexpr std::size_t part_pieces = 64;
+constexpr std::size_t most_threads = 8;
+
+}  // namespace
+
+bool gather_warm(io::File& file, const Walk& walk, std::byte* memory) {
+  const auto map = WarmMaps::process().find(file);
+  if (!map) return false;
+  PieceSource source(walk, most_piece_bytes);
+  const PieceCopy copy(source.walk());
+  if (!copy.contiguous()) return false;
+  const auto most = std::min<std::size_t>(ExtentBatch::most_pieces, static_cast<std::size_t>(walk.run_count) + 1);
+  std::vector<Run> pieces(most);
+  std::vector<io::WarmMap::Copy> copies(most);
+  std::atomic<bool> whole{true};
+  while (const std::size_t count = source.next(pieces)) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      copies[i] = {memory + pieces[i].memory_offset, static_cast<std::uint64_t>(pieces[i].file_offset),
+                   copy.bytes(pieces[i])};
+      bytes += copies[i].bytes;
+    }
+    std::atomic<std::size_t> next{0};
+    const auto part = [&] {
+      for (std::size_t begin; whole && (begin = next.fetch_add(part_pieces)) < count;) {
+        const auto some = std::span(copies).subspan(begin, std::min(part_pieces, count - begin));
+        if (!map->copy(some)) whole = false;
+      }
+    };
+    const std::size_t threads =
+        std::min({io::usable_threads(), most_threads, static_cast<std::size_t>(1 + bytes / worth_a_thread_bytes)});
+    io::ThreadPool::process().share(threads - 1, part);
+    if (!whole) return false;
+    interrupt_point();
+  }
+  return true;
+}
+
+}  // namespace lowtide

@@ -1,0 +1,64 @@
+#include "lowtide/array/warm_maps.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "lowtide/base/fork.h"
+
+namespace lowtide {
+
+WarmMaps& WarmMaps::process() {
+  static WarmMaps* const maps = [] {
+    auto* made = new WarmMaps;
+    made->owner_pid_ = getpid();
+    Budget::process().add_evictable(made);
+    on_fork({.before = [] { process().mutex_.lock(); },
+             .parent = [] { process().mutex_.unlock(); },
+             .child = [] { process().mutex_.unlock(); }});
+    return made;
+  }();
+  return *maps;
+}
+
+std::shared_ptr<const io::WarmMap> WarmMaps::find(io::File& file) {
+  if (!file.wholly_cached()) return nullptr;
+  const std::uint64_t content = file.content_id();
+  std::deque<Entry> dropped;  // unmapped after the lock is gone
+  const std::lock_guard lock(mutex_);
+  if (owner_pid_ != getpid()) {  // a child of fork() has the entries and not the mappings
+    for (Entry& entry : entries_) new std::shared_ptr<const io::WarmMap>(std::move(entry.map));
+    entries_.clear();
+    owner_pid_ = getpid();
+  }
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.content == content; });
+  if (found != entries_.end()) {
+    if (found != entries_.begin()) std::rotate(entries_.begin(), found, found + 1);
+    return entries_.front().map;
+  }
+  Lease lease = Budget::process().try_take(io::WarmMap::page_table_bytes(file.size_bytes()), Purpose::cache);
+  if (!lease) return nullptr;
+  auto map = io::WarmMap::make(file);
+  if (!map) return nullptr;
+  entries_.push_front({content, std::move(lease), map});
+  while (entries_.size() > most_count) {
+    dropped.push_back(std::move(entries_.back()));
+    entries_.pop_back();
+  }
+  return map;
+}
+
+std::uint64_t WarmMaps::evict(std::uint64_t bytes) {
+  std::deque<Entry> dropped;
+  std::uint64_t freed = 0;
+  const std::lock_guard lock(mutex_);
+  while (!entries_.empty() && freed < bytes) {
+    freed += entries_.back().page_tables.bytes();
+    dropped.push_back(std::move(entries_.back()));
+    entries_.pop_back();
+  }
+  return freed;
+}
+
+}  // namespace lowtide

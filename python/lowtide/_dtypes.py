@@ -21,7 +21,8 @@ def _bfloat16() -> np.dtype[Any] | None:
         import ml_dtypes
     except ImportError:
         return None
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def core_name(dtype: Any) -> tuple[str, bool]:
@@ -61,7 +62,7 @@ def as_result(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
 
 
 def as_values(values: Any, into: str | None = None) -> tuple[np.ndarray[Any, Any], str]:
-    """Any array-like as memory the core can take, and its dtype's name (after ">" if it is big-endian). Arrays are not copied.
+    """Any array-like as memory the core can take, and its dtype's name, after ">" if big-endian. Arrays are not copied.
 
     Plain Python numbers on their way into dtype `into` are refused as NumPy refuses them: 300 is no uint8.
     """

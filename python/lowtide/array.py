@@ -165,8 +165,7 @@ class Array:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d array")
         for _, block in self.blocks():
-            for row in block:
-                yield row  # keeps its block, and with it the block's lease
+            yield from block  # a row keeps its block, and with it the block's lease
 
     def _facts(self) -> list[tuple[str, str]]:
         order = {"C": "C order", "F": "Fortran order"}[self._core.order]
@@ -186,8 +185,9 @@ class Array:
         return f"<lowtide.Array {self.shape} {self._core.dtype}, {facts['bytes']}, {facts['stored as']}, {self.path!r}>"
 
     def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
         rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th><td style='text-align:left'>{html.escape(value)}</td></tr>"
+            f"<tr><th {left}>{html.escape(key)}</th><td {left}>{html.escape(value)}</td></tr>"
             for key, value in self._facts()
         )
         return f"<table><caption>lowtide.Array</caption>{rows}</table>"

@@ -56,7 +56,8 @@ class Usage:
     by_purpose: dict[str, int]
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{k} {_core.format_bytes(v)}" for k, v in sorted(self.by_purpose.items(), key=lambda i: -i[1]))
+        largest_first = sorted(self.by_purpose.items(), key=lambda item: -item[1])
+        parts = ", ".join(f"{purpose} {_core.format_bytes(count)}" for purpose, count in largest_first)
         held, limit, peak = (_core.format_bytes(n) for n in (self.held, self.limit, self.peak))
         return f"{held} of {limit} held (peak {peak}){': ' + parts if parts else ''}"
 

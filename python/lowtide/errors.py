@@ -23,7 +23,7 @@ class FormatError(Error, ValueError):
 
 
 class IoError(Error, OSError):
-    """The system refused or failed an operation on a file: ``errno``, ``filename`` and ``offset`` say which and where."""
+    """The system refused or failed an operation on a file: ``errno``, ``filename`` and ``offset`` say where."""
 
     def __init__(self, message: str, code: int = 0, path: str | None = None, offset: int = 0) -> None:
         super().__init__(code, message, path)

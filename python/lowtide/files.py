@@ -99,7 +99,9 @@ class Writer:
     def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self.close()
         else:
@@ -119,7 +121,7 @@ def create(
     format: str | None = None,
     overwrite: bool = False,
 ) -> Writer:
-    """Begin a new array file: ``w[i:j] = block``, ``w.append(rows)``, then ``w.close()`` or the end of a ``with`` block.
+    """Begin a new array file: ``w[i:j] = block``, ``w.append(rows)``, then ``w.close()`` or the end of ``with``.
 
     A shape that begins with 0 is grown by ``append``. Elements that are never written are zero.
     """
@@ -141,7 +143,7 @@ def save(
 ) -> None:
     """Write an array to a new file, streamed within the budget; atomic and synced.
 
-    ``progress=True`` draws a bar on a terminal; a callable gets ``(done_bytes, total_bytes)``. ``dtype`` casts on the way.
+    ``progress=True`` draws a bar on a terminal; a callable gets ``(done_bytes, total_bytes)``. ``dtype`` casts.
 
     >>> lt.save(new_path, a[::2], dtype="f4")
     >>> lt.open(new_path).shape

@@ -20,8 +20,8 @@ _MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
 class memmap:
     """``np.memmap``, one word changed: indexing gives a real ndarray, read now, and memory stays within the budget.
 
-    Like a map it shows what other processes write; unlike a map it never grows, and a truncated file is an error rather than a
-    crash. What indexing returns is a copy: write with ``m[i:j] = x`` in mode ``r+`` or ``w+``.
+    Like a map it shows what other processes write; unlike a map it never grows, and a truncated file is an error rather
+    than a crash. What indexing returns is a copy: write with ``m[i:j] = x`` in mode ``r+`` or ``w+``.
 
     >>> m = lt.memmap(raw_path, dtype=np.uint16, mode="r")
     >>> m[10:13]
@@ -39,7 +39,7 @@ class memmap:
     ) -> None:
         mode = _MODES.get(mode, mode)
         if mode == "c":
-            raise UnsupportedError('mode "c" (copy on write) needs pages of its own: open with "r" and keep changes in an array')
+            raise UnsupportedError('mode "c" (copy on write) is not there: open with "r" and keep changes in an array')
         if mode not in ("r", "r+", "w+"):
             raise ValueError(f"mode must be one of 'r', 'r+', 'w+' (got {mode!r})")
         if offset < 0:
@@ -54,7 +54,8 @@ class memmap:
             with open(path, "wb") as file:
                 file.truncate(offset + int(np.prod(extents, dtype=np.int64)) * itemsize)
         core_mode = "r" if mode == "r" else "r+"
-        self._core = _core.open(path, core_mode, name, [-1] if extents is None else extents, offset, order, big_endian, True)
+        given = [-1] if extents is None else extents
+        self._core = _core.open(path, core_mode, name, given, offset, order, big_endian, True)
         self.mode = mode
         self.offset = offset
         self.filename = os.path.abspath(path)
@@ -102,8 +103,7 @@ class memmap:
             raise TypeError("iteration over a 0-d array")
         stream = self._core.blocks(0)
         while (item := stream.next()) is not None:
-            for row in _dtypes.as_result(item[1], self._core.dtype):
-                yield row
+            yield from _dtypes.as_result(item[1], self._core.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
@@ -134,7 +134,7 @@ def _mapping_of(array: np.ndarray[Any, Any]) -> tuple[int, int, str, int]:
 
 
 def release(array: np.ndarray[Any, Any]) -> int:
-    """Give back the pages that an ordinary ``np.memmap`` holds, dirty ones written first; returns the bytes that left memory.
+    """Give back the pages that an ordinary ``np.memmap`` holds, dirty ones written first; returns the bytes given back.
 
     The array stays valid: what is touched again is read again.
 

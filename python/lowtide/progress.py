@@ -9,12 +9,14 @@ from contextlib import contextmanager
 
 from . import _core
 
+Report = Callable[[int, int], None]
+
 _SILENT_SECONDS = 1.0
 _REDRAW_SECONDS = 0.1
 
 
 @contextmanager
-def reporter(progress: bool | Callable[[int, int], None] | None, what: str) -> Iterator[Callable[[int, int], None] | None]:
+def reporter(progress: bool | Report | None, what: str) -> Iterator[Report | None]:
     """What the core calls with (done, total): nothing, the caller's function, or a bar on standard error."""
     if progress is None or progress is False:
         yield None

@@ -10,9 +10,9 @@
 #include "lowtide/error.h"
 #include "lowtide/io/fault.h"
 #include "lowtide/io/test_file.h"
-#include "lowtide/lowtide.h"
 #include "lowtide/memory/budget.h"
 #include "lowtide/memory/spare_blocks.h"
+#include "lowtide/writer.h"
 
 namespace lowtide {
 namespace {

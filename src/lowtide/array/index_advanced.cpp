@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -10,15 +11,30 @@
 #include "lowtide/array/index_scan.h"
 #include "lowtide/memory/block.h"
 #include "lowtide/memory/budget.h"
+#include "lowtide/memory/spare_blocks.h"
 
 namespace lowtide {
 namespace {
 
+constexpr std::uint64_t small_table_bytes = 128 * 1024;
+
 Block allocate_offsets(std::int64_t count) {
   // Above 2^59 offsets the byte count overflows; that many can be refused as that many.
   const std::uint64_t bytes = 8 * static_cast<std::uint64_t>(std::min(count, std::int64_t{1} << 59));
-  return Block::allocate(
-      Budget::process().take(round_up(bytes, page_bytes), Purpose::index, fmt::format("index of {} elements", count)));
+  Lease lease = Budget::process().take(round_up(bytes, page_bytes), Purpose::index, fmt::format("index of {} elements", count));
+  if (lease.bytes() > small_table_bytes) return Block::allocate(std::move(lease));
+  Block block = SpareBlocks::process().take_exactly(std::move(lease));
+  std::memset(block.data(), 0, block.size_bytes());
+  return block;
+}
+
+// A loop over batches makes a small table for each: its pages are kept for the next.
+std::shared_ptr<const Block> share_offsets(Block block) {
+  if (block.size_bytes() > small_table_bytes) return std::make_shared<const Block>(std::move(block));
+  return std::shared_ptr<Block>(new Block(std::move(block)), [](Block* pointer) {
+    const std::unique_ptr<Block> dropped(pointer);
+    SpareBlocks::process().give(std::move(*dropped));
+  });
 }
 
 std::string shape_text(const Shape& shape) {
@@ -88,7 +104,7 @@ class TableUnderConstruction {
       parts.base += constant_;
       return;
     }
-    auto owner = std::make_shared<const Block>(std::move(block_));
+    auto owner = share_offsets(std::move(block_));
     const auto* offsets = reinterpret_cast<const std::int64_t*>(owner->data());
     parts.tables.push_back({std::move(axes_), std::move(strides_), offsets, std::move(owner)});
   }

@@ -4,6 +4,7 @@
 
 #include "lowtide/array/gather.h"
 #include "lowtide/array/range.h"
+#include "lowtide/array/warm_gather.h"
 #include "lowtide/array/warm_maps.h"
 #include "lowtide/kernels/byteswap.h"
 
@@ -62,6 +63,10 @@ Buffer read_contiguous(const Source& source, const Selection& selection) {
 Buffer read_gathered(const Source& source, const Selection& selection) {
   io::File& file = *source.file;
   const Walk walk = make_walk(selection, dense_strides(selection.shape(), selection.itemsize()));
+  if (file.wholly_cached()) {  // nothing is staged then
+    Buffer buffer = new_buffer(selection.shape(), source.layout.dtype);
+    if (gather_warm(file, walk, buffer.data())) return buffer;
+  }
   const GatherNeeds needs = gather_needs(file, walk);
   Lease lease = Budget::process().take(round_up(selection.size_bytes(), page_bytes) + needs.least_bytes + object_bytes,
                                        Purpose::results, "reading " + file.path());

@@ -2,6 +2,7 @@
 #include <liburing.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -126,9 +127,12 @@ int probe() {
   return error;
 }
 
-// Asked once: a refusal by seccomp, sysctl or an old kernel does not change while a process runs.
+// A refusal by seccomp, sysctl or an old kernel does not change while a process runs; one for want of descriptors or memory does.
 int refusal() {
-  static const int error = probe();
+  static std::atomic<int> settled{-1};
+  if (const int error = settled.load(); error >= 0) return error;
+  const int error = probe();
+  if (error != EMFILE && error != ENFILE && error != ENOMEM) settled = error;
   return error;
 }
 
@@ -136,7 +140,10 @@ int refusal() {
 
 bool uring_available() { return refusal() == 0; }
 
-std::string uring_refusal() { return uring_available() ? "" : std::string("io_uring: ") + std::strerror(refusal()); }
+std::string uring_refusal() {
+  const int error = refusal();
+  return error == 0 ? "" : std::string("io_uring: ") + std::strerror(error);
+}
 
 std::unique_ptr<Backend> take_uring() {
   {

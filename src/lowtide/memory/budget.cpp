@@ -93,7 +93,7 @@ Lease Budget::take(std::uint64_t bytes, Purpose purpose, std::string_view operat
       lock.unlock();
       const std::uint64_t freed = evict(missing);
       lock.lock();
-      if (freed > 0) continue;
+      if (freed > 0 || held_bytes_ <= limit_bytes_ - bytes) continue;  // others may have released while it was unlocked
       std::uint64_t released_in_time = 0;
       for (std::size_t i = 0; i < purpose_count; ++i) {
         if (transient(static_cast<Purpose>(i))) released_in_time += by_purpose_[i];

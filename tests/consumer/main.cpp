@@ -1,0 +1,21 @@
+// Reads argv[1], writes its transpose to argv[2], prints the sum: with nothing but the public headers.
+#include <lowtide/lowtide.h>
+
+#include <cstdio>
+
+int main(int, char** argv) {
+  lowtide::set_budget("16MiB");
+  const lowtide::Array a = lowtide::open(argv[1]);
+  double sum = 0;
+  for (const lowtide::RowBlock& block : a.blocks()) {
+    for (const float value : block.buffer.as<float>()) sum += value;
+  }
+  lowtide::save(argv[2], a.transpose(), {.overwrite = true});
+  try {
+    lowtide::open("absent.npy");
+  } catch (const lowtide::IoError&) {
+    std::printf("%.1f\n", sum);
+    return 0;
+  }
+  return 1;
+}

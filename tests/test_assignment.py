@@ -1,0 +1,60 @@
+"""Assigning to an array that is open for writing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fixture_types import File
+
+import lowtide as lt
+
+
+class TestAssignment:
+    def test_what_is_assigned_is_in_the_file(self, npy: File) -> None:
+        path = npy(np.zeros((4, 3)))
+        array = lt.open(path, "r+")
+        array[1] = [1, 2, 3]
+        array.flush()
+        assert np.load(path)[1].tolist() == [1, 2, 3]
+
+    def test_other_views_of_the_file_see_it(self, npy: File) -> None:
+        path = npy(np.zeros(4))
+        before, array = lt.open(path), lt.open(path, "r+")
+        array[2] = 5
+        assert before.compute().tolist() == [0, 0, 5, 0]
+
+    def test_a_read_only_array_says_how_to_open_it(self, npy: File) -> None:
+        with pytest.raises(ValueError, match=r'mode="r\+"'):
+            lt.open(npy(np.arange(3)))[0] = 1
+
+    def test_the_last_of_repeated_indices_wins(self, npy: File) -> None:
+        array = lt.open(npy(np.zeros(4)), "r+")
+        array[[1, 1, 1]] = [3, 4, 5]
+        assert array.compute().tolist() == [0, 5, 0, 0]
+
+    def test_an_array_on_disk_is_assigned_from_another(self, npy: File) -> None:
+        array = lt.open(npy(np.arange(6)), "r+")
+        array[1:] = array[:-1]
+        assert array.compute().tolist() == [0, 0, 1, 2, 3, 4]
+
+    @pytest.mark.parametrize(
+        ("dtype", "value"),
+        [("uint8", 300), ("uint8", -1), ("int8", [1, 200]), ("int32", float("nan")), ("float32", 1j), ("int64", 2**64)],
+    )
+    def test_a_python_number_that_does_not_fit_is_refused_as_numpy_refuses_it(
+        self, npy: File, dtype: str, value: Any
+    ) -> None:
+        expected = np.zeros(2, dtype=dtype)
+        array = lt.open(npy(expected), "r+")
+        with pytest.raises((OverflowError, ValueError, TypeError)) as theirs:
+            expected[:] = value
+        with pytest.raises(theirs.type):
+            array[:] = value
+
+    def test_values_that_do_not_broadcast_are_refused_and_nothing_is_written(self, npy: File) -> None:
+        array = lt.open(npy(np.zeros((4, 3))), "r+")
+        with pytest.raises(ValueError, match=r"broadcast.*\(2,\).*\(4,3\)"):
+            array[:] = [1, 2]
+        assert array.compute().sum() == 0

@@ -79,6 +79,7 @@ class BufferView {
   BufferView& operator=(BufferView&&) = delete;
   ~BufferView();
   const void* data() const { return view_.buf; }
+  bool is_bool() const { return view_.format != nullptr && view_.format[0] == '?'; }
   Shape shape() const { return {view_.shape, view_.shape + view_.ndim}; }
   std::vector<std::int64_t> strides() const { return {view_.strides, view_.strides + view_.ndim}; }
 

@@ -43,8 +43,7 @@ Indices::Indices(nb::handle tuple) {
       indices_.emplace_back(Slice{bound(item.attr("start")), bound(item.attr("stop")), bound(item.attr("step"))});
     } else {
       const BufferView& view = buffers_.emplace_back(item);
-      const bool mask = nb::cast<std::string>(item.attr("dtype").attr("char")) == "?";
-      if (mask) {
+      if (view.is_bool()) {
         indices_.emplace_back(Mask{static_cast<const bool*>(view.data()), view.shape(), view.strides()});
       } else {
         indices_.emplace_back(IndexArray{static_cast<const std::int64_t*>(view.data()), view.shape(), view.strides()});

@@ -9,14 +9,17 @@ import numpy as np
 
 from . import _core
 
+_INT64 = np.dtype(np.int64)
 _LEASED_FROM = 1 << 16  # converting a small index is not worth a lease
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 def normalise(index: Any) -> tuple[Any, ...]:
     """A tuple of indices for the core. Raises IndexError with NumPy's words for what cannot be an index."""
+    if type(index) is np.ndarray and index.dtype is _INT64:  # a gather in a loop should not wait for the rest
+        return (index,)
     items = index if isinstance(index, tuple) else (index,)
-    return tuple(_item(item) for item in items)
+    return tuple([_item(item) for item in items])
 
 
 def _item(item: Any) -> Any:
@@ -24,7 +27,7 @@ def _item(item: Any) -> Any:
         return item
     if type(item) is int:
         return _position(item)
-    if isinstance(item, slice):
+    if type(item) is slice:
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if isinstance(item, bool | np.bool_):
         return np.asarray(item, dtype=np.bool_)
@@ -52,7 +55,9 @@ def _position(value: int) -> int:
 
 # Clipped, as Python's own slices are.
 def _bound(value: Any) -> int | None:
-    return None if value is None else max(_LOWEST, min(operator.index(value), _HIGHEST))
+    if value is None or (type(value) is int and _LOWEST <= value <= _HIGHEST):
+        return value
+    return max(_LOWEST, min(operator.index(value), _HIGHEST))
 
 
 def _array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

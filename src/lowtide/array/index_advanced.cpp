@@ -21,7 +21,8 @@ constexpr std::uint64_t small_table_bytes = 128 * 1024;
 Block allocate_offsets(std::int64_t count) {
   // Above 2^59 offsets the byte count overflows; that many can be refused as that many.
   const std::uint64_t bytes = 8 * static_cast<std::uint64_t>(std::min(count, std::int64_t{1} << 59));
-  Lease lease = Budget::process().take(round_up(bytes, page_bytes), Purpose::index, fmt::format("index of {} elements", count));
+  Lease lease =
+      Budget::process().take(round_up(bytes, page_bytes), Purpose::index, fmt::format("index of {} elements", count));
   if (lease.bytes() > small_table_bytes) return Block::allocate(std::move(lease));
   Block block = SpareBlocks::process().take_exactly(std::move(lease));
   std::memset(block.data(), 0, block.size_bytes());

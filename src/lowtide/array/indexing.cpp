@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "lowtide/array/index_advanced.h"
+#include "lowtide/array/index_windows.h"
 #include "lowtide/array/selection.h"
 #include "lowtide/array/selection_parts.h"
 
@@ -201,6 +202,19 @@ class BasicPass {
 Selection Selection::index(std::span<const Index> indices) const {
   const Counts counts = checked_counts(indices, ndim());
   if (counts.advanced) check_masks(indices, axes_, ndim() - counts.consumed);
+  if (const std::int64_t extent = counts.advanced ? window_extent(*this, indices) : 0; extent > 0) {
+    // The first axis as (start, place in the window): both step alike, and only starts need a table.
+    SelectionParts sliding{base_, axes_, {}};
+    sliding.axes.insert(sliding.axes.begin() + 1, {extent, axes_[0].stride_bytes});
+    sliding.axes[0].extent -= extent - 1;
+    IndexArray starts = std::get<IndexArray>(indices[0]);
+    starts.shape.pop_back();
+    starts.strides_bytes.pop_back();
+    std::vector<Index> of_starts(indices.begin(), indices.end());
+    of_starts[0] = std::move(starts);
+    of_starts.insert(of_starts.begin() + 1, Slice{});
+    return Selection(itemsize_, std::move(sliding)).index(of_starts);
+  }
   BasicPass pass({base_, axes_, tables_}, counts);
   for (const Index& index : indices) pass.apply(index);
   SelectionParts view = pass.finish();

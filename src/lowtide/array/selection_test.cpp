@@ -275,5 +275,28 @@ TEST(Selection, TransposesAxesAndTheirTables) {
   EXPECT_EQ(refusal(beyond), "axis 2 is out of bounds for array of dimension 2");
 }
 
+TEST(Selection, WindowsGivenElementByElementNeedOneOffsetEach) {
+  set_budget(std::uint64_t{64} << 20);
+  Layout layout;
+  layout.dtype = DType::uint16;
+  layout.shape = {100'000};
+  const Selection whole = Selection::whole(layout);
+  std::vector<std::int64_t> index;
+  for (const std::int64_t start : {5, 99'000, 40, 0}) {
+    for (std::int64_t j = 0; j < 1000; ++j) index.push_back(start + j);
+  }
+  const Selection windows = whole.index({IndexArray{index.data(), {4, 1000}, {8000, 8}}});
+  EXPECT_EQ(windows.shape(), (Shape{4, 1000}));
+  ASSERT_EQ(windows.tables().size(), 1u);
+  EXPECT_EQ(windows.tables()[0].axes, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(windows.axes()[1].stride_bytes, 2);
+  index[1500] += 1;  // no longer a window
+  const Selection broken = whole.index({IndexArray{index.data(), {4, 1000}, {8000, 8}}});
+  EXPECT_EQ(broken.tables()[0].axes, (std::vector<std::size_t>{0, 1}));
+  index[1500] -= 1;
+  index[0] = -1;  // counts up only as NumPy counts: the last element, then the sixth
+  EXPECT_EQ(whole.index({IndexArray{index.data(), {4, 1000}, {8000, 8}}}).tables()[0].axes.size(), 2u);
+}
+
 }  // namespace
 }  // namespace lowtide

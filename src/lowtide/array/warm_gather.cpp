@@ -19,11 +19,13 @@ constexpr std::size_t part_copies = 32;
 constexpr std::size_t most_threads = 8;
 
 // Pieces as copies; neighbours in the file that are neighbours in memory too become one (windows given element by element).
-std::uint64_t merge(std::span<const Run> pieces, const PieceCopy& copy, std::byte* memory, std::vector<io::WarmMap::Copy>& copies) {
+std::uint64_t merge(std::span<const Run> pieces, const PieceCopy& copy, std::byte* memory,
+                    std::vector<io::WarmMap::Copy>& copies) {
   copies.clear();
   std::uint64_t bytes = 0;
   for (const Run& piece : pieces) {
-    const io::WarmMap::Copy next{memory + piece.memory_offset, static_cast<std::uint64_t>(piece.file_offset), copy.bytes(piece)};
+    const io::WarmMap::Copy next{memory + piece.memory_offset, static_cast<std::uint64_t>(piece.file_offset),
+                                 copy.bytes(piece)};
     bytes += next.bytes;
     if (!copies.empty()) {
       io::WarmMap::Copy& last = copies.back();

@@ -210,9 +210,11 @@ Selection Selection::index(std::span<const Index> indices) const {
     IndexArray starts = std::get<IndexArray>(indices[0]);
     starts.shape.pop_back();
     starts.strides_bytes.pop_back();
-    std::vector<Index> of_starts(indices.begin(), indices.end());
-    of_starts[0] = std::move(starts);
-    of_starts.insert(of_starts.begin() + 1, Slice{});
+    std::vector<Index> of_starts;
+    of_starts.reserve(indices.size() + 1);
+    of_starts.emplace_back(std::move(starts));
+    of_starts.emplace_back(Slice{});
+    of_starts.insert(of_starts.end(), indices.begin() + 1, indices.end());
     return Selection(itemsize_, std::move(sliding)).index(of_starts);
   }
   BasicPass pass({base_, axes_, tables_}, counts);

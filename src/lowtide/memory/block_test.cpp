@@ -37,6 +37,9 @@ TEST_P(Blocks, AreAlignedZeroedAndWritable) {
 }
 
 TEST_P(Blocks, GoBackToTheKernelWhenFreed) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer's own memory is resident too";
+#endif
   {
     const Block warm = block_of(GetParam());
   }

@@ -22,7 +22,8 @@ def run(*command: str | Path) -> str:
 @pytest.mark.skipif(not (BUILD / "CMakeCache.txt").exists(), reason="no C++ build here: make ctest")
 def test_find_package_gives_a_library_that_links_and_works(tmp_path: Path) -> None:
     run("cmake", "--install", BUILD, "--prefix", tmp_path / "installed")
-    run("cmake", "-S", ROOT / "tests" / "consumer", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={tmp_path}/installed")
+    found_in = f"-DCMAKE_PREFIX_PATH={tmp_path}/installed"
+    run("cmake", "-S", ROOT / "tests" / "consumer", "-B", tmp_path / "build", found_in)
     run("cmake", "--build", tmp_path / "build")
     x = np.arange(600_000, dtype=np.float32).reshape(1000, 600) % 7
     np.save(tmp_path / "x.npy", x)

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "lowtide/array.h"
+#include "lowtide/array/prepare.h"
 #include "lowtide/array/state.h"
 #include "lowtide/error.h"
 #include "lowtide/formats/npy/npy.h"
@@ -37,6 +38,7 @@ Layout npy_layout(io::File& file, const std::vector<std::byte>& head) {
 }  // namespace
 
 Array open(const std::string& path, const OpenOptions& options) {
+  prepare_process();
   const io::Access access = options.mode == Mode::read ? io::Access::read : io::Access::read_write;
   auto file = io::File::open(path, access);
   const io::File::Pin pin = file->pin();

@@ -63,17 +63,16 @@ Buffer read_contiguous(const Source& source, const Selection& selection) {
 Buffer read_gathered(const Source& source, const Selection& selection) {
   io::File& file = *source.file;
   const Walk walk = make_walk(selection, dense_strides(selection.shape(), selection.itemsize()));
-  if (file.wholly_cached()) {  // nothing is staged then
-    Buffer buffer = new_buffer(selection.shape(), source.layout.dtype);
-    if (gather_warm(file, walk, buffer.data())) return buffer;
-  }
   const GatherNeeds needs = gather_needs(file, walk);
   Lease lease = Budget::process().take(round_up(selection.size_bytes(), page_bytes) + needs.least_bytes + object_bytes,
                                        Purpose::results, "reading " + file.path());
   Lease objects = lease.split(object_bytes, Purpose::results);
-  Staging staging(needs.most_bytes, lease.split(needs.least_bytes, Purpose::staging));
+  Lease for_staging = lease.split(needs.least_bytes, Purpose::staging);
   Block block = SpareBlocks::process().take_exactly(std::move(lease));
-  gather(file, walk, block.data(), staging);
+  if (!gather_warm(file, walk, block.data())) {
+    Staging staging(needs.most_bytes, std::move(for_staging));
+    gather(file, walk, block.data(), staging);
+  }
   return as_buffer(std::move(block), std::move(objects), 0, selection.shape(), source.layout.dtype);
 }
 

@@ -4,6 +4,7 @@
 
 #include "lowtide/array/dense.h"
 #include "lowtide/array/new_file.h"
+#include "lowtide/array/prepare.h"
 #include "lowtide/array/sequential_writer.h"
 #include "lowtide/array/state.h"
 #include "lowtide/array/stream.h"
@@ -83,6 +84,7 @@ void save(const std::string& path, const Array& array, const SaveOptions& option
 }
 
 void save(const std::string& path, const ConstView& values, const SaveOptions& options) {
+  prepare_process();
   const DType to = options.dtype.value_or(values.dtype);
   ConstView in_file_order = values;
   if (options.order == Order::fortran) {

@@ -10,6 +10,7 @@
 #include "lowtide/array/assign.h"
 #include "lowtide/array/dense.h"
 #include "lowtide/array/new_file.h"
+#include "lowtide/array/prepare.h"
 #include "lowtide/array/sequential_writer.h"
 #include "lowtide/base/units.h"
 #include "lowtide/error.h"
@@ -168,6 +169,7 @@ void Writer::discard() noexcept { state_->discard(); }
 bool Writer::closed() const { return state_->closed(); }
 
 Writer create(const std::string& path, const CreateOptions& options) {
+  prepare_process();
   return Writer(std::make_unique<WriterState>(path, options));
 }
 

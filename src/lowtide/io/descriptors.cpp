@@ -14,12 +14,26 @@ namespace lowtide::io {
 DescriptorTable& DescriptorTable::process() {
   static DescriptorTable* const table = [] {
     auto* made = new DescriptorTable;
-    on_fork({.before = [] { process().mutex_.lock(); },
-             .parent = [] { process().mutex_.unlock(); },
-             .child = [] { process().mutex_.unlock(); }});
+    on_fork({.before = [] { process().lock_for_fork(); },
+             .parent = [] { process().unlock_after_fork(); },
+             .child = [] { process().unlock_after_fork(); }});
     return made;
   }();
   return *table;
+}
+
+void DescriptorTable::lock_for_fork() {
+  mutex_.lock();
+  for (auto& [inode, weak] : own_writes_) {
+    if (auto shared = weak.lock()) forking_.push_back(std::move(shared));
+  }
+  for (const auto& shared : forking_) shared->mutex.lock();
+}
+
+void DescriptorTable::unlock_after_fork() {
+  for (const auto& shared : forking_) shared->mutex.unlock();
+  forking_.clear();
+  mutex_.unlock();
 }
 
 int DescriptorTable::open(const std::string& path, int flags, mode_t permissions) {

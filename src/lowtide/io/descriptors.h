@@ -32,6 +32,8 @@ class DescriptorTable {
   std::shared_ptr<OwnWrites> own_writes(const Stamp& inode);
 
  private:
+  void lock_for_fork();
+  void unlock_after_fork();
   bool close_longest_idle();
   bool holds_half();  // of the descriptors that this process may have
 
@@ -39,6 +41,7 @@ class DescriptorTable {
   std::map<File*, std::weak_ptr<File>> files_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::weak_ptr<OwnWrites>> own_writes_;  // by device and inode
   std::uint64_t clock_ = 0;
+  std::vector<std::shared_ptr<OwnWrites>> forking_;  // whose locks are held across a fork
 };
 
 }  // namespace lowtide::io

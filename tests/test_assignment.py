@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,32 @@ class TestAssignment:
         with pytest.raises(ValueError, match=r"broadcast.*\(2,\).*\(4,3\)"):
             array[:] = [1, 2]
         assert array.compute().sum() == 0
+
+    def test_where_windows_overlap_the_later_one_wins(self, npy: File) -> None:
+        path = npy(np.zeros(100))
+        windows = np.array([np.arange(10, 18), np.arange(5, 13)])
+        array = lt.open(path, mode="r+")
+        array[windows] = np.array([[1.0] * 8, [2.0] * 8])
+        expected = np.zeros(100)
+        expected[windows] = np.array([[1.0] * 8, [2.0] * 8])
+        assert np.array_equal(array.compute(), expected)
+
+    def test_a_reader_beside_a_writer_of_this_process_is_not_refused(self, npy: File) -> None:
+        array = lt.open(npy(np.zeros((2000, 1000))), mode="r+")
+        stop = threading.Event()
+        errors: list[BaseException] = []
+
+        def read() -> None:
+            try:
+                while not stop.is_set():
+                    array.read(slice(0, 5))
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        for value in range(20):
+            array[:] = value
+        stop.set()
+        thread.join()
+        assert errors == []

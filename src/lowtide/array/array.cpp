@@ -79,7 +79,7 @@ std::uint64_t Array::least_budget_bytes() const { return RowStream::least_bytes(
 void Array::assign(std::span<const Index> indices, const ConstView& values) {
   if (!writable())
     throw std::invalid_argument(path() + " is open for reading only: open it with mode=\"r+\" to assign");
-  assign_selection(state_->source, state_->selection.index(indices), values);
+  assign_selection(state_->source, state_->selection.index(indices, Selection::Windows::keep), values);
 }
 
 void Array::flush() {

@@ -9,9 +9,15 @@ namespace lowtide {
 namespace {
 
 // The stamp is taken when the last write is done, even when a write failed half way: the change is still ours.
-struct AcceptChange {
-  io::File& file;
-  ~AcceptChange() { file.accept_change(); }
+class OwnChange {
+ public:
+  explicit OwnChange(io::File& file) : file_(file) { file.begin_change(); }
+  ~OwnChange() { file_.end_change(); }
+  OwnChange(const OwnChange&) = delete;
+  OwnChange& operator=(const OwnChange&) = delete;
+
+ private:
+  io::File& file_;
 };
 
 void assign_as_is(io::File& file, const Selection& selection, const ConstView& values) {
@@ -48,7 +54,7 @@ void assign_selection(const Source& source, const Selection& selection, const Co
   const io::File::Pin pin = file.pin();
   const std::lock_guard one_writer(file.write_mutex());
   source.check_unchanged();
-  const AcceptChange accept{file};
+  const OwnChange change(file);
   const bool as_is =
       values.dtype == source.layout.dtype && source.layout.endian == native_endian && values.endian == native_endian;
   if (as_is) {

@@ -199,10 +199,11 @@ class BasicPass {
 
 }  // namespace
 
-Selection Selection::index(std::span<const Index> indices) const {
+Selection Selection::index(std::span<const Index> indices, Windows windows) const {
   const Counts counts = checked_counts(indices, ndim());
   if (counts.advanced) check_masks(indices, axes_, ndim() - counts.consumed);
-  if (const std::int64_t extent = counts.advanced ? window_extent(*this, indices) : 0; extent > 0) {
+  const bool recognise = counts.advanced && windows == Windows::recognise;
+  if (const std::int64_t extent = recognise ? window_extent(*this, indices) : 0; extent > 0) {
     // The first axis as (start, place in the window): both step alike, and only starts need a table.
     SelectionParts sliding{base_, axes_, {}};
     sliding.axes.insert(sliding.axes.begin() + 1, {extent, axes_[0].stride_bytes});

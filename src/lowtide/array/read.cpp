@@ -54,8 +54,10 @@ Buffer read_contiguous(const Source& source, const Selection& selection) {
   Block block = SpareBlocks::process().take_exactly(std::move(lease));
   std::byte* out = block.data() + (offset - span.begin);
   const bool small = bytes <= ReadAhead::most_bytes;  // a large copy is as fast through the kernel
-  const bool served =
-      small && (copy_warm(file, out, offset, bytes) || source.read_ahead->serve(file, offset, bytes, out));
+  // Stores through somebody's map leave no trace that a buffered mode would see: what is live is not kept there.
+  const bool may_keep = !source.live || io::is_direct(file.mode());
+  const bool served = small && (copy_warm(file, out, offset, bytes) ||
+                                (may_keep && source.read_ahead->serve(file, offset, bytes, out)));
   if (!served) read_range(file, block.data(), offset, bytes, paced);
   return as_buffer(std::move(block), std::move(objects), offset - span.begin, selection.shape(), source.layout.dtype);
 }

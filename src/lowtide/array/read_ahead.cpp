@@ -5,7 +5,6 @@
 
 #include "lowtide/base/units.h"
 #include "lowtide/io/queue.h"
-#include "lowtide/io/transfer.h"
 #include "lowtide/memory/block_cache.h"
 
 namespace lowtide {
@@ -51,12 +50,13 @@ void bring_in(io::File& file, std::uint64_t first, std::uint64_t last) {
     }
     while (queue.in_flight() > 0) {
       for (const io::Completion& c : queue.wait()) {
-        if (c.error != 0)
-          io::fail_request(file, true, c.error, wanted[c.tag].piece * piece_bytes, wanted[c.tag].bytes, c.bytes);
+        if (c.error != 0) wanted[c.tag].bytes = 0;  // nobody asked for all of it: the exact read says what concerns it
       }
     }
   }
-  for (Wanted& w : wanted) cache.insert({content, w.piece}, std::move(w.block), w.bytes);
+  for (Wanted& w : wanted) {
+    if (w.bytes > 0) cache.insert({content, w.piece}, std::move(w.block), w.bytes);
+  }
 }
 
 }  // namespace

@@ -62,7 +62,10 @@ class Selection {
   // nonzero(), negative indices, empty results. Throws std::out_of_range with NumPy's message ("index 12 is out of bounds
   // for axis 0 with size 10", "too many indices for array: …", "boolean index did not match …"), std::invalid_argument
   // ("slice step cannot be zero", a result of more than 2^63 - 1 bytes), BudgetError for a table that does not fit.
-  Selection index(std::span<const Index> indices) const;
+  // Windows given element by element are recognised for reading; for writing they are kept as elements, whose order decides
+  // where they overlap.
+  enum class Windows : std::uint8_t { recognise, keep };
+  Selection index(std::span<const Index> indices, Windows windows = Windows::recognise) const;
   Selection index(std::initializer_list<Index> indices) const {
     return index(std::span(indices.begin(), indices.size()));
   }

@@ -190,9 +190,9 @@ void RowStream::start_next(Block block) {
 void RowStream::push_waiting() {
   while (!waiting_.empty() && queue_->in_flight() < depth_) {
     const io::Request request = waiting_.front();
-    waiting_.pop_front();
     if (source_.file->is_cached(request.offset, request.least_bytes)) {
       io::read_cached_fully(*source_.file, request.memory, request.offset, request.least_bytes);
+      waiting_.pop_front();  // not before it succeeded: an error must not lose it
       --ahead_[request.tag - first_number_].outstanding;
       interrupt_point();
       // What is cached costs this thread a copy: no further ahead than the block that is wanted now.
@@ -201,6 +201,7 @@ void RowStream::push_waiting() {
       continue;
     }
     queue_->push(request);
+    waiting_.pop_front();
   }
 }
 

@@ -26,11 +26,7 @@ std::shared_ptr<const io::WarmMap> WarmMaps::find(io::File& file) {
   const std::uint64_t content = file.content_id();
   std::deque<Entry> dropped;  // unmapped after the lock is gone
   const std::lock_guard lock(mutex_);
-  if (owner_pid_ != getpid()) {  // a child of fork() has the entries and not the mappings
-    for (Entry& entry : entries_) new std::shared_ptr<const io::WarmMap>(std::move(entry.map));
-    entries_.clear();
-    owner_pid_ = getpid();
-  }
+  forget_parents();
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.content == content; });
   if (found != entries_.end()) {
@@ -49,10 +45,19 @@ std::shared_ptr<const io::WarmMap> WarmMaps::find(io::File& file) {
   return map;
 }
 
+// A child of fork() has the entries and not the mappings: to unmap them would unmap what has taken their place.
+void WarmMaps::forget_parents() {
+  if (owner_pid_ == getpid()) return;
+  for (Entry& entry : entries_) new std::shared_ptr<const io::WarmMap>(std::move(entry.map));
+  entries_.clear();
+  owner_pid_ = getpid();
+}
+
 std::uint64_t WarmMaps::evict(std::uint64_t bytes) {
   std::deque<Entry> dropped;
   std::uint64_t freed = 0;
   const std::lock_guard lock(mutex_);
+  forget_parents();
   while (!entries_.empty() && freed < bytes) {
     freed += entries_.back().page_tables.bytes();
     dropped.push_back(std::move(entries_.back()));

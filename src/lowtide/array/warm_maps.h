@@ -28,6 +28,8 @@ class WarmMaps final : public Evictable {
     Lease page_tables;
     std::shared_ptr<const io::WarmMap> map;
   };
+  void forget_parents();  // REQUIRES: lock held
+
   std::mutex mutex_;
   std::deque<Entry> entries_;  // latest first
   int owner_pid_ = 0;

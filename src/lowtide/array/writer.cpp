@@ -37,7 +37,7 @@ class WriterState {
 
   void assign(std::span<const Index> indices, const ConstView& values) {
     check_open();
-    const Selection selection = Selection::whole(source_.layout).index(indices);
+    const Selection selection = Selection::whole(source_.layout).index(indices, Selection::Windows::keep);
     const bool contiguous = selection.size() > 0 && selection.contiguous();
     const bool continues = contiguous && static_cast<std::uint64_t>(selection.base()) == next_byte_;
     // The stream fills its last unit with zeros, so it must not run below what was written in place.

@@ -312,12 +312,15 @@ bool File::is_cached(std::uint64_t offset, std::uint64_t bytes) {
 
 void File::check_unchanged() const {
   if (adopted_) return;
+  const bool being_written = own_writes_->writers > 0;  // asked before the stamp: a writer may end in between
   struct stat s{};
   if (fstat(fd_, &s) != 0) fail("cannot stat", errno, 0);
   const Stamp now = stamp_of(s);
   const std::lock_guard lock(own_writes_->mutex);
   if (now == stamp_) return;
-  if (now == own_writes_->after) return see(now);
+  const bool same_file =
+      now.device == stamp_.device && now.inode == stamp_.inode && now.size_bytes == stamp_.size_bytes;
+  if (now == own_writes_->after || (being_written && same_file)) return see(now);
   const char* advice = "Open it again to read it as it is now.";
   if (now.device != stamp_.device || now.inode != stamp_.inode) {
     throw DataChangedError(fmt::format("{} was replaced by another file since it was opened. {}", path_, advice));
@@ -336,6 +339,11 @@ void File::accept_change() {
   const std::lock_guard lock(own_writes_->mutex);
   own_writes_->after = stamp_of(s);
   see(own_writes_->after);
+}
+
+void File::end_change() {
+  accept_change();
+  --own_writes_->writers;
 }
 
 void File::follow_changes() {

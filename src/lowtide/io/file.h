@@ -46,6 +46,7 @@ struct Stamp {
 struct OwnWrites {
   std::mutex mutex;                     // guards stamps
   std::mutex writing;                   // held by whoever changes the file in place
+  std::atomic<int> writers{0};          // changes under way: the stamp moves before `after` does
   std::atomic<std::uint64_t> drops{0};  // ranges that reads have dropped from the page cache
   Stamp after;
 };
@@ -103,6 +104,9 @@ class File : public std::enable_shared_from_this<File> {
   void follow_changes();
   void accept_change();                                       // after a write of our own
   std::mutex& write_mutex() { return own_writes_->writing; }  // one for all Files of this process on the same inode
+  // Around a change in place that other threads may read beside. REQUIRES: write_mutex() held.
+  void begin_change() { ++own_writes_->writers; }
+  void end_change();
   void sync();  // fdatasync; throws IoError, and every later call does too
   void resize(std::uint64_t bytes);
   [[noreturn]] void fail(const char* what, int code, std::uint64_t offset) const;

@@ -105,7 +105,11 @@ void OutputFile::discard() noexcept {
 void OutputFile::reserve(std::uint64_t bytes) {
   if (bytes == 0) return;
   const int error = attempt([&] { return fallocate(file_->fd(), 0, 0, static_cast<off_t>(bytes)); });
-  if (error == 0 || error == EOPNOTSUPP || error == ENOSYS) return;
+  if (error == 0) return;
+  if (error == EOPNOTSUPP || error == ENOSYS) {  // nothing is reserved, but writes in place need the length
+    if (file_->size_bytes() < bytes) file_->resize(bytes);
+    return;
+  }
   throw IoError(fmt::format("cannot reserve {} for {}: {}", format_bytes(bytes), path_, std::strerror(error)), error,
                 path_);
 }

@@ -94,7 +94,8 @@ void Queue::settle(std::uint32_t slot, std::int64_t result) {
     result = static_cast<std::int64_t>(direct_align);
   }
   Slot& s = slots_[slot];
-  if (result == -EINTR || result == -EAGAIN) {
+  // ECANCELED: the thread that submitted it is gone, the queue is not.
+  if (result == -EINTR || result == -EAGAIN || result == -ECANCELED) {
     if (++s.retries > max_retries) return finish(slot, s.done_bytes, EAGAIN);
     again_.push_back(slot);
     return;

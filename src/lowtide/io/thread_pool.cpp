@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "lowtide/base/fork.h"
@@ -93,7 +94,10 @@ void ThreadPool::add(std::function<void()> job) {
 void ThreadPool::share(std::size_t helpers, const std::function<void()>& part) {
   const auto shared = std::make_shared<Shared>();
   shared->work = &part;
-  for (std::size_t i = 0; i < helpers; ++i) add([shared] { shared->help(); });
+  try {
+    for (std::size_t i = 0; i < helpers; ++i) add([shared] { shared->help(); });
+  } catch (const std::bad_alloc&) {  // fewer helpers, then
+  }
   part();
   std::unique_lock lock(shared->mutex);
   shared->closed = true;

@@ -25,6 +25,16 @@ hypothesis.settings.load_profile("ci")
 _failed = pytest.StashKey[bool]()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow tests run with LOWTIDE_FULL=1, or when they are asked for by -m."""
+    if os.environ.get("LOWTIDE_FULL", "0").lower() not in ("", "0", "off", "false") or "slow" in config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     outcome = yield

@@ -18,16 +18,6 @@ import lowtide as lt
 MODES = ("uring", "threads", "dontcache", "buffered")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("LOWTIDE_FULL", "0").lower() not in ("", "0", "off", "false") or "slow" in config.option.markexpr:
-        return
-    here = Path(__file__).parent
-    slow = [item for item in items if here in item.path.parents and item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
-
-
 @pytest.fixture(params=MODES)
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each rung of the ladder; a file system that lacks one gives the next."""

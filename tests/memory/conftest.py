@@ -13,16 +13,6 @@ from files import Files
 from meter import Cgroup, find_meter
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("LOWTIDE_FULL", "0").lower() not in ("", "0", "off", "false") or "slow" in config.option.markexpr:
-        return
-    here = Path(__file__).parent
-    slow = [item for item in items if here in item.path.parents and item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
-
-
 @pytest.fixture(scope="session")
 def files() -> Iterator[Files]:
     folder = Path(tempfile.mkdtemp(prefix="lowtide-memory-", dir=real_disk()))

@@ -74,12 +74,6 @@ std::span<const Completion> Queue::wait() {
   return completions_;
 }
 
-std::span<const Completion> Queue::poll() {
-  completions_.clear();
-  collect(0);
-  return completions_;
-}
-
 void Queue::collect(int milliseconds) {
   for (const std::uint32_t slot : std::exchange(again_, {})) submit(slot);
   backend_->reap(done_, done_.empty() ? milliseconds : 0);

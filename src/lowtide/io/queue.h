@@ -76,7 +76,6 @@ class Queue {
   void push(const Request& request);  // REQUIRES: in_flight() < max_depth
   // At least one completion, unless nothing is in flight. The span lives until the next call. Throws what the interrupt hook throws.
   std::span<const Completion> wait();
-  std::span<const Completion> poll();  // what is finished already
   std::size_t in_flight() const { return in_flight_; }
   void drain() noexcept;  // waits for everything and forgets it
 

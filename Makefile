@@ -9,7 +9,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 
 BUILD_PACKAGES := build-essential cmake ninja-build pkg-config liburing-dev libfmt-dev libcli11-dev \
-  nlohmann-json3-dev libgtest-dev libbenchmark-dev python3-venv python3-dev
+  nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv python3-dev
 TEST_PACKAGES := strace
 BENCH_PACKAGES := fio
 FUZZ_PACKAGES := clang libclang-rt-14-dev

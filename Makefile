@@ -19,10 +19,12 @@ SOURCES := CMakeLists.txt pyproject.toml $(shell find cmake include src python \
   -name __pycache__ -prune -o -name '_core.pyi' -o -name '*_test.cpp' -o -name '*_bench.cpp' -o -name '*_fuzz.cpp' \
   -o -print 2>/dev/null)
 CPP_FILES = $(shell find include src python -name '*.h' -o -name '*.cpp')
-PY_PATHS = $(wildcard python tests examples benchmarks) tools/check_layers
+PY_PATHS = $(wildcard python tests examples benchmarks) tools/check_layers tools/torch_without_cuda
 
 VENV_STAMP := $(VENV)/.tools-installed
 BUILD_STAMP := $(VENV)/.lowtide-installed
+TORCH_VENV := .venv-torch
+TORCH_STAMP := $(TORCH_VENV)/.tools-installed
 PIP_BUILD := --no-build-isolation --no-deps --config-settings=build-dir=build/py \
   --config-settings=cmake.define.LOWTIDE_WERROR=$(LOWTIDE_WERROR)
 
@@ -32,11 +34,11 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup build test ctest demo bench lint format asan tsan fuzz wheel clean
+.PHONY: help setup build test test-torch ctest demo bench lint format asan tsan fuzz wheel clean
 
 help:  ## this list
 	@echo "usage: make VERB"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
 setup:  ## install the system packages that are missing (apt, as root or with sudo)
 	@tools/apt_install $(BUILD_PACKAGES)
@@ -58,6 +60,21 @@ $(BUILD_STAMP): $(VENV_STAMP) $(SOURCES)
 test: build ctest  ## every C++ and Python test
 	@echo "== pytest"
 	@if ls tests/test_*.py >/dev/null 2>&1; then $(PY) -m pytest tests; else echo "no Python tests yet"; fi
+
+test-torch: build $(TORCH_STAMP)  ## the tests that need PyTorch, which it installs beside .venv (half a GB to download)
+	@echo "== pytest with torch"
+	@$(TORCH_VENV)/bin/python -m pytest tests/torch
+	@$(TORCH_VENV)/bin/python -m pytest --quiet tests/test_docs.py -k lowtide.torch
+
+# Sees all that is in .venv, lowtide too.
+$(TORCH_STAMP): requirements-torch.txt tools/torch_without_cuda | $(VENV_STAMP)
+	@echo "== $(TORCH_VENV): torch, without CUDA"
+	@test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV)
+	@$(TORCH_VENV)/bin/python -m pip install --quiet --no-deps --requirement requirements-torch.txt
+	@folder=$$(echo $(CURDIR)/$(TORCH_VENV)/lib/python3.*/site-packages) && \
+	  echo $(CURDIR)/$(VENV)/lib/python3.*/site-packages > $$folder/lowtide.pth && \
+	  tools/torch_without_cuda $$folder/torch
+	@touch $@
 
 ctest: setup
 	@tools/apt_install $(TEST_PACKAGES)
@@ -112,4 +129,4 @@ wheel: setup $(VENV_STAMP)  ## dist/lowtide-*.whl
 	@ls dist/*.whl
 
 clean:  ## remove all that the other verbs made
-	rm -rf build dist $(VENV) python/lowtide/_core.pyi .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist $(VENV) $(TORCH_VENV) python/lowtide/_core.pyi .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -29,6 +29,10 @@ QUESTIONS = (
     "open_file",
     "cost_follows_work",
     "naive_loop",
+    "token_batches",
+    "row_batches",
+    "permutation_calls",
+    "consumer_step",
 )
 
 

@@ -99,6 +99,13 @@ def make_cold(path: Path) -> None:
         raise RuntimeError(f"{path} is still in the page cache ({left} bytes): something else has it mapped or dirty")
 
 
+def make_warm(path: Path) -> None:
+    """Read the file into the page cache, all of it."""
+    with path.open("rb", buffering=0) as file:
+        while file.read(4 * MIB):
+            pass
+
+
 class Device:
     """The block device that holds a folder. All of it is None or unchanged where /sys does not show one."""
 

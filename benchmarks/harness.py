@@ -34,6 +34,7 @@ class Sample:
 
 Rounds = dict[str, list[Sample | None]]  # None: it did not finish
 LONGEST_S = 300  # of any one run
+PER_SECOND = {"ms": 1e3, "ns": 1e9}
 
 
 class Unfinished(Exception):
@@ -62,10 +63,15 @@ class Bench:
     rounds: int
     device: Device
 
-    def worker(self, function: Callable[..., Any], scale: float = 1, **arguments: Any) -> Sample:
-        """Run `function(measure, **arguments)` in its own process; `scale` turns its work into the unit."""
+    def worker(
+        self, function: Callable[..., Any], scale: float = 1, limit_bytes: int | None = None, **arguments: Any
+    ) -> Sample:
+        """Run `function(measure, **arguments)` in its own process; `scale` turns its work into the unit.
+
+        With limit_bytes the process may hold no more than that, page cache included, where cgroups are allowed.
+        """
         plain = json.dumps({key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()})
-        with memory_cgroup.fresh() as cgroup:
+        with memory_cgroup.fresh(limit_bytes) as cgroup:
             command = [sys.executable, "-m", "benchmarks.worker", function.__module__, function.__name__, plain]
             result = _finish([*command, str(cgroup or "")])
         found = json.loads(result.splitlines()[-1])
@@ -128,12 +134,13 @@ class Report:
         passed = None if at_least is None else value >= at_least
         self.bars.append(Bar(what, value, min(ratios), max(ratios), needed, passed))
 
-    def time(self, what: str, seconds: list[float], below: float | None = None) -> None:
-        """A time in milliseconds, beside the most it may be."""
-        value = median(seconds)
-        needed = None if below is None else f"below {below * 1e3:g} ms"
-        passed = None if below is None else value < below
-        self.bars.append(Bar(what, value * 1e3, min(seconds) * 1e3, max(seconds) * 1e3, needed, passed, "ms"))
+    def time(self, what: str, seconds: list[float], below: float | None = None, unit: str = "ms") -> None:
+        """A time in milliseconds or another unit, beside the most it may be."""
+        times = [value * PER_SECOND[unit] for value in seconds]
+        most = None if below is None else below * PER_SECOND[unit]
+        needed = None if most is None else f"below {most:g} {unit}"
+        passed = None if most is None else median(times) < most
+        self.bars.append(Bar(what, median(times), min(times), max(times), needed, passed, unit))
 
     def as_json(self) -> dict[str, Any]:
         """Every round of every contender, and the bars."""

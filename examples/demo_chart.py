@@ -1,16 +1,18 @@
-"""What the demo shows: bars of memory over time in the terminal, a closing table, and a picture."""
+"""What the demos show: bars of memory over time in the terminal, a closing table, and a picture."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .demo import Run, Work
+from .watched_run import Run
 
 MIB = 1 << 20
 WIDTH = 50
 LEVELS = " ▁▂▃▄▅▆▇█"
+PEER, OURS = "#c44e52", ("#1f77b4", "#55a868")
+
+Result = tuple[str, list[Run]]  # what was done, and by whom: the peer first
 
 
 def _levels(run: Run, span: float, limit: int) -> str:
@@ -24,39 +26,49 @@ def _levels(run: Run, span: float, limit: int) -> str:
     return "".join(LEVELS[min(8, max(1, round(8 * held / limit)))] for held in highest)
 
 
-def show(title: str, runs: list[Run], limit: int) -> None:
-    """One line of memory over time for each contender, on one time scale; a full column is the container's limit."""
+def _outcome(run: Run, unit: str) -> str:
+    return run.failure or (f"{run.rate:,.0f} {unit}" if unit else f"{run.seconds:.2f} s")
+
+
+def show(title: str, runs: list[Run], limit: int, unit: str = "") -> None:
+    """One line of memory over time for each contender, on one time scale; a full column is the container's limit.
+
+    With a unit such as "batches/s" rates are told instead of seconds.
+    """
     print(title)
     span = max(run.seconds for run in runs)
+    names = max(10, *(len(run.name) for run in runs))
+    outcomes = max(8, *(len(_outcome(run, unit)) for run in runs))
     for run in runs:
         bar = _levels(run, span, limit) if run.samples else ""
-        outcome = run.failure or f"{run.seconds:6.2f} s"
         peak = f"peak {run.peak // MIB:4d} MiB" if run.peak else ""
-        print(f"  {run.name:10} {outcome}  {peak}  {bar}", flush=True)
+        print(f"  {run.name:{names}} {_outcome(run, unit):>{outcomes}}  {peak}  {bar}", flush=True)
     print()
 
 
-def _verdict(runs: list[Run]) -> str:
-    memmap, ours = runs
+def _verdict(peer: Run, ours: Run) -> str:
     if ours.failure:
-        return f"lowtide failed: {ours.failure}"
-    if memmap.failure:
-        return f"np.memmap {memmap.failure}"
-    ratio = memmap.seconds / ours.seconds
-    return f"lowtide {ratio:.1f} x as fast" if ratio >= 1 else f"np.memmap {1 / ratio:.1f} x as fast: use it for this"
+        return f"{ours.name} failed: {ours.failure}"
+    if peer.failure:
+        return f"{peer.name} {peer.failure}"
+    ratio = ours.rate / peer.rate
+    if ratio >= 1:
+        return f"{ours.name} {ratio:.1f} x as fast"
+    return f"{peer.name} {1 / ratio:.1f} x as fast: use it for this"
 
 
-def summarise(results: list[tuple[Work, list[Run]]], limit: int) -> None:
+def summarise(results: list[Result], limit: int) -> None:
     """The closing lines, losses included."""
     print("In short:")
-    for work, runs in results:
-        memory = ", ".join(f"{run.name} {run.peak // MIB} MiB" for run in runs if run.peak)
-        print(f"  {_verdict(runs):44} {work.title}")
+    for title, (peer, *ours) in results:
+        memory = ", ".join(f"{run.name} {run.peak // MIB} MiB" for run in (peer, *ours) if run.peak)
+        for run in ours:
+            print(f"  {_verdict(peer, run):44} {title}")
         if memory:
             print(f"  {'':44} peak container memory: {memory} (limit {limit // MIB})")
 
 
-def draw(results: list[tuple[Work, list[Run]]], limit: int, budget: int, path: Path) -> Path | None:
+def draw(results: list[Result], limit: int, budget: int, path: Path, unit: str = "") -> Path | None:
     """Memory over time, one panel for each work. None where matplotlib is missing."""
     try:
         import matplotlib as mpl
@@ -66,22 +78,23 @@ def draw(results: list[tuple[Work, list[Run]]], limit: int, budget: int, path: P
     except ImportError:
         return None
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure, panels = plt.subplots(2, 2, figsize=(11, 6.5), layout="constrained")
-    colours = {"np.memmap": "#c44e52", "lowtide": "#1f77b4"}
-    for panel, (work, runs) in zip(panels.flat, results, strict=True):
-        for run in runs:
+    columns = min(2, len(results))
+    rows = math.ceil(len(results) / columns)
+    size = (3 + 4 * columns, 0.5 + 3 * rows)
+    figure, panels = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for panel, (title, runs) in zip(panels.flat, results, strict=True):
+        for run, colour in zip(runs, (PEER, *OURS), strict=False):
             if not run.samples:
                 continue
             times, held = zip(*run.samples, strict=True)
-            label = f"{run.name}: {run.failure or f'{run.seconds:.2f} s'}, peak {run.peak // MIB} MiB"
-            colour = colours[run.name]
+            label = f"{run.name}: {_outcome(run, unit)}, peak {run.peak // MIB} MiB"
             panel.plot(times, [h / MIB for h in held], label=label, color=colour, linewidth=1.8)
             panel.plot(times[-1], held[-1] / MIB, "o", color=colour, markersize=5)
         panel.axhline(limit / MIB, color="black", linestyle="--", linewidth=0.8)
         right = panel.get_yaxis_transform()
         panel.text(0.99, limit / MIB, "container limit", ha="right", va="bottom", transform=right, fontsize=8)
-        panel.axhline(budget / MIB, color="#1f77b4", linestyle=":", linewidth=0.8)
-        panel.set_title(work.title, fontsize=10)
+        panel.axhline(budget / MIB, color=OURS[0], linestyle=":", linewidth=0.8)
+        panel.set_title(title, fontsize=10)
         panel.set_xlabel("seconds")
         panel.set_ylabel("container memory, MiB")
         panel.set_ylim(0, 1.15 * limit / MIB)

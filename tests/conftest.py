@@ -131,11 +131,13 @@ def doctest_namespace(npy: Callable[..., Path], raw: Callable[..., Path], tmp_pa
     """The names that the docstrings of the package use, made anew for each of them."""
     path = npy(np.arange(400, dtype=np.float64).reshape(100, 4), "doc.npy")
     raw_path = raw(np.arange(50, dtype=np.uint16), "doc.bin")
+    tokens_path = raw(np.random.default_rng(0).integers(0, 50_000, 10_000).astype(np.uint16), "tokens.bin")
     return {
         "lt": lt,
         "np": np,
         "path": str(path),
         "raw_path": str(raw_path),
+        "tokens_path": str(tokens_path),
         "new_path": str(tmp_path / "new.npy"),
         "a": lt.open(path),
         "mm": np.memmap(raw_path, dtype=np.uint16, mode="r"),

@@ -1,5 +1,3 @@
-#include <nanobind/ndarray.h>
-
 #include "bindings.h"
 #include "lowtide/array/read.h"
 
@@ -19,17 +17,6 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
-using NumPyArray = nb::ndarray<nb::numpy>;
-
-// The array keeps the buffer, and with it the lease, until it is garbage collected.
-NumPyArray to_numpy(Buffer buffer) {
-  const std::vector<std::size_t> shape(buffer.shape().begin(), buffer.shape().end());
-  const DType dtype = buffer.dtype();
-  std::byte* data = buffer.data();
-  const nb::capsule owner(new Buffer(std::move(buffer)), [](void* p) noexcept { delete static_cast<Buffer*>(p); });
-  return NumPyArray(data, shape.size(), shape.data(), owner, nullptr, dlpack_dtype(dtype));
-}
-
 Array open_array(const std::string& path, const std::string& mode, const std::optional<std::string>& dtype,
                  const std::optional<Shape>& shape, std::uint64_t offset, const std::string& order, bool big_endian,
                  bool live) {
@@ -45,6 +32,14 @@ Array open_array(const std::string& path, const std::string& mode, const std::op
 }
 
 }  // namespace
+
+nb::ndarray<nb::numpy> to_numpy(Buffer buffer) {
+  const std::vector<std::size_t> shape(buffer.shape().begin(), buffer.shape().end());
+  const DType dtype = buffer.dtype();
+  std::byte* data = buffer.data();
+  const nb::capsule owner(new Buffer(std::move(buffer)), [](void* p) noexcept { delete static_cast<Buffer*>(p); });
+  return nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dlpack_dtype(dtype));
+}
 
 void bind_array(nb::module_& m) {
   nb::class_<Blocks>(m, "Blocks")

@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -70,6 +71,12 @@ void bind_array(nb::module_& m);
 void bind_writer(nb::module_& m);
 void bind_mapping(nb::module_& m);
 void bind_info(nb::module_& m);
+void bind_permutation(nb::module_& m);
+void bind_row_loader(nb::module_& m);
+void bind_token_loader(nb::module_& m);
+
+// The array keeps the buffer, and with it the lease, until it is garbage collected.
+nb::ndarray<nb::numpy> to_numpy(Buffer buffer);
 
 // A buffer-protocol view of a Python object, released when it goes.
 class BufferView {

@@ -11,4 +11,7 @@ NB_MODULE(_core, m) {
   bind_writer(m);
   bind_mapping(m);
   bind_info(m);
+  bind_permutation(m);
+  bind_row_loader(m);
+  bind_token_loader(m);
 }

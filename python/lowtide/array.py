@@ -23,11 +23,12 @@ class Array:
     (2, 4)
     """
 
-    __slots__ = ("__weakref__", "_core")
+    __slots__ = ("__weakref__", "_core", "_recipe")
     __array_priority__ = 1000
 
-    def __init__(self, core: _core.Array) -> None:
+    def __init__(self, core: _core.Array, recipe: tuple[Any, ...] | None = None) -> None:
         self._core = core
+        self._recipe = recipe  # how to make it again in another process: what _core.open takes, then (method, argument)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,9 +73,9 @@ class Array:
     def transpose(self, *axes: int) -> Array:
         """A view with the axes permuted, or reversed when none are given."""
         if not axes:
-            return Array(self._core.transpose(list(range(self.ndim))[::-1]))
+            return self._then("transpose", list(range(self.ndim))[::-1])
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        return Array(self._core.transpose(list(normalize_axis_tuple(order, self.ndim))))
+        return self._then("transpose", list(normalize_axis_tuple(order, self.ndim)))
 
     def __len__(self) -> int:
         if self.ndim == 0:
@@ -82,7 +83,20 @@ class Array:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Array:
-        return Array(self._core.index(normalise(index)))
+        return self._then("index", normalise(index))
+
+    def _then(self, method: str, argument: Any) -> Array:
+        # What is as large as the data, an array of indices, is not kept: nothing would pay for it.
+        plain = all(part is None or part is Ellipsis or isinstance(part, int | slice) for part in argument)
+        recipe = (*self._recipe, (method, argument)) if self._recipe and plain else None
+        return Array(getattr(self._core, method)(argument), recipe)
+
+    def __reduce__(self) -> Any:
+        if self._recipe is None:
+            raise TypeError(
+                "an array indexed by an array cannot be pickled: pickle what it came from, and index that again"
+            )
+        return _made_again, (self._recipe,)
 
     def __setitem__(self, index: Any, values: Any) -> None:
         if isinstance(values, Array):
@@ -191,3 +205,12 @@ class Array:
             for key, value in self._facts()
         )
         return f"<table><caption>lowtide.Array</caption>{rows}</table>"
+
+
+def _made_again(recipe: tuple[Any, ...]) -> Array:
+    """An array in another process."""
+    opened, *steps = recipe
+    core = _core.open(*opened)
+    for method, argument in steps:
+        core = getattr(core, method)(argument)
+    return Array(core, recipe)

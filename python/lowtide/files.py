@@ -42,7 +42,9 @@ def open(
     if offset < 0:
         raise ValueError(f"offset must not be negative, but it is {offset}")
     extents = None if shape is None else _extents(shape)
-    return Array(_core.open(os.fspath(path), mode, name, extents, offset, order, big_endian, False))
+    options = (mode, name, extents, offset, order, big_endian, False)
+    core = _core.open(os.fspath(path), *options)
+    return Array(core, ((core.path, *options),))
 
 
 class Writer:

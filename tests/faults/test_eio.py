@@ -90,3 +90,27 @@ def test_eio_while_saving_leaves_no_file(damaged: Path, tmp_path: Path, mode: st
     with pytest.raises(lt.IoError, match="cannot read"):
         lt.save(folder / "y.npy", lt.open(damaged))
     assert os.listdir(folder) == []
+
+
+@pytest.mark.usefixtures("nothing_leaked")
+def test_rows_read_one_by_one_come_up_to_the_damage(damaged: Path, mode: str) -> None:
+    """What is read ahead of a loop reaches into the damage before the loop does."""
+    a = lt.open(damaged)
+    for row in range(ROWS // 2 - 300, ROWS // 2 - 1):
+        assert np.array_equal(a.read(row), expected_rows(row, row + 1)[0])
+    with pytest.raises(lt.IoError) as caught:
+        a.read(ROWS // 2)
+    assert caught.value.errno == errno.EIO
+
+
+@pytest.mark.usefixtures("nothing_leaked")
+def test_blocks_come_up_to_the_damage(damaged: Path, mode: str) -> None:
+    """Read-ahead meets the damage long before its rows are next."""
+    blocks = lt.open(damaged).blocks(rows=100)
+    for expected in range(0, ROWS // 2 - 100, 100):
+        start, rows = next(blocks)
+        assert start == expected
+        assert np.array_equal(rows, expected_rows(start, start + 100))
+    del rows
+    with pytest.raises(lt.IoError):
+        next(blocks)

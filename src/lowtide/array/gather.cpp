@@ -4,7 +4,6 @@
 #include <array>
 
 #include "lowtide/array/pieces.h"
-#include "lowtide/array/warm_gather.h"
 #include "lowtide/base/interrupt.h"
 #include "lowtide/base/units.h"
 #include "lowtide/io/queue.h"
@@ -172,8 +171,7 @@ class Gather {
 }  // namespace
 
 void gather(io::File& file, const Walk& walk, std::byte* memory, Staging& staging) {
-  if (walk.run_count == 0 || gather_warm(file, walk, memory)) return;
-  Gather(file, walk, memory, staging).run();
+  if (walk.run_count > 0) Gather(file, walk, memory, staging).run();
 }
 
 }  // namespace lowtide

@@ -2,7 +2,7 @@
 //
 //   GatherNeeds needs = gather_needs(file, walk);              // what to be admitted with, before anything starts
 //   Staging staging(needs.most_bytes, reserved);
-//   gather(file, walk, memory, staging);                       // file to memory
+//   gather(file, walk, memory, staging);                       // file to memory; what is all cached: warm_gather.h, before
 //   scatter(file, walk, memory, staging);                      // memory to file, in place
 //
 // Thread-safe on different memory; scatter() needs the caller to be the only writer. Blocks for the disk, interruptible.

@@ -9,6 +9,12 @@
 namespace lowtide {
 namespace {
 
+constexpr std::uint64_t most_grown_pieces = 512 * 1024;
+constexpr std::uint64_t least_grown_bytes = 8 * ExtentBatch::most_pieces * sizeof(Run);
+constexpr std::uint64_t spare_share = 4;  // of what is to spare: others work too
+
+bool by_offset(const Run& a, const Run& b) { return a.file_offset < b.file_offset; }
+
 // Until one step along the slowest axis of a dense run fits, that axis enumerates runs instead.
 Walk with_steps_that_fit(Walk walk, std::uint64_t most_bytes) {
   while (walk.run_is_dense && walk.run.size() > 1 &&
@@ -52,14 +58,52 @@ std::size_t PieceSource::next(std::span<Run> pieces) {
 }
 
 bool ExtentBatch::load(PieceSource& source) {
-  pieces_.resize(most_pieces);
-  pieces_.resize(source.next(pieces_));
   at_ = 0;
-  const auto by_offset = [](const Run& a, const Run& b) { return a.file_offset < b.file_offset; };
-  // Stable: of two writes to one place the later must win.
-  if (!std::is_sorted(pieces_.begin(), pieces_.end(), by_offset))
-    std::stable_sort(pieces_.begin(), pieces_.end(), by_offset);
-  return !pieces_.empty();
+  few_.resize(many_ ? 0 : most_pieces);
+  const std::span<Run> room = many_ ? half(0) : few_;
+  pieces_ = room.first(source.next(room));
+  if (std::is_sorted(pieces_.begin(), pieces_.end(), by_offset)) return !pieces_.empty();
+  if (!many_ && pieces_.size() == most_pieces && walk_->run_span_bytes < unit_) grow(source);
+  sort();
+  return true;
+}
+
+void ExtentBatch::grow(PieceSource& source) {
+  Budget& budget = Budget::process();
+  const auto wanted = std::min(static_cast<std::uint64_t>(walk_->run_count), most_grown_pieces);
+  const std::uint64_t most = std::min(2 * wanted * sizeof(Run), budget.spare_bytes() / spare_share);
+  Lease lease = budget.try_take_between(least_grown_bytes, round_down(most, page_bytes), Purpose::staging);
+  if (!lease) return;
+  many_.emplace(lease.bytes(), std::move(lease));
+  const std::span<Run> room = half(0);
+  std::copy(pieces_.begin(), pieces_.end(), room.begin());
+  pieces_ = room.first(most_pieces + source.next(room.subspan(most_pieces)));
+}
+
+std::span<Run> ExtentBatch::half(std::size_t which) const {
+  const std::size_t count = many_->size_bytes() / 2 / sizeof(Run);
+  return std::span(reinterpret_cast<Run*>(many_->data()) + which * count, count);
+}
+
+// Stable: of two writes to one place the later must win. In memory that is paid for, which std::stable_sort of all would not be.
+void ExtentBatch::sort() {
+  const std::size_t count = pieces_.size();
+  for (std::size_t begin = 0; begin < count; begin += most_pieces) {
+    const auto part = pieces_.subspan(begin, std::min(most_pieces, count - begin));
+    std::stable_sort(part.begin(), part.end(), by_offset);
+  }
+  if (count <= most_pieces) return;
+  std::span<Run> from = half(0).first(count);
+  std::span<Run> to = half(1).first(count);
+  for (std::size_t width = most_pieces; width < count; width *= 2) {
+    for (std::size_t begin = 0; begin < count; begin += 2 * width) {
+      const auto left = from.subspan(begin, std::min(width, count - begin));
+      const auto right = from.subspan(begin + left.size(), std::min(width, count - begin - left.size()));
+      std::merge(left.begin(), left.end(), right.begin(), right.end(), to.subspan(begin).begin(), by_offset);
+    }
+    std::swap(from, to);
+  }
+  pieces_ = from;
 }
 
 bool ExtentBatch::next(Extent& extent) {

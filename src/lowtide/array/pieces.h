@@ -8,16 +8,21 @@
 // Rules, in order: (1) pieces are sorted by offset, a batch at a time; (2) neighbours no further apart than widest_gap_bytes join;
 // (3) an extent never outgrows a slot, whole units at both ends included.
 //
-// Not thread-safe. Memory: one batch, whatever the size of the selection.
+// A batch that jumps about costs as much of the file as it reaches over: a mask in C order on a Fortran-ordered file reaches over all of
+// it, each time. Where pieces are smaller than a unit and out of order, batches therefore grow into what the budget has to spare.
+//
+// Not thread-safe. Memory: one batch of most_pieces, whatever the size of the selection; longer ones are paid for.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "lowtide/array/range.h"
 #include "lowtide/array/walk.h"
+#include "lowtide/memory/spare_blocks.h"
 
 namespace lowtide {
 
@@ -56,14 +61,21 @@ class ExtentBatch {
   bool load(PieceSource& source);  // false when there is nothing left
   bool next(Extent& extent);
   std::span<const Run> pieces(const Extent& extent) const {
-    return std::span(pieces_).subspan(extent.first, extent.last - extent.first);
+    return pieces_.subspan(extent.first, extent.last - extent.first);
   }
 
  private:
+  void grow(PieceSource& source);
+  void sort();
+  // Halves of the larger memory: where pieces are loaded, and where they are merged to.
+  std::span<Run> half(std::size_t which) const;
+
   const Walk* walk_;
   std::uint64_t slot_bytes_;
   std::uint64_t unit_;
-  std::vector<Run> pieces_;
+  std::vector<Run> few_;
+  std::optional<Staging> many_;
+  std::span<Run> pieces_;  // of this batch
   std::size_t at_ = 0;
 };
 

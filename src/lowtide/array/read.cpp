@@ -112,7 +112,8 @@ void read_selection_into(const Source& source, const Selection& selection, std::
   if (selection.size() == 0) return;
   const io::File::Pin pin = source.file->pin();
   source.check_unchanged();
-  gather(*source.file, make_walk(selection, dense_strides(selection.shape(), selection.itemsize())), memory, staging);
+  const Walk walk = make_walk(selection, dense_strides(selection.shape(), selection.itemsize()));
+  if (!gather_warm(*source.file, walk, memory)) gather(*source.file, walk, memory, staging);
   source.check_unchanged();
   to_native(source, memory, selection.size());
 }

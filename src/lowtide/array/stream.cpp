@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lowtide/array/gather.h"
 #include "lowtide/array/read.h"
 #include "lowtide/base/interrupt.h"
 #include "lowtide/base/units.h"
+#include "lowtide/error.h"
 #include "lowtide/io/transfer.h"
 #include "lowtide/kernels/byteswap.h"
 
@@ -145,11 +147,12 @@ bool RowStream::next(RowBlock& out) {
     settle(queue_->wait());
     push_waiting();
   }
+  if (ahead_.front().failed.error != 0) fail_first();
+  source_.check_unchanged();
   Ahead first = std::move(ahead_.front());
   ahead_.pop_front();
   ++first_number_;
   std::byte* data = first.block.data() + (first.offset - whole_units(first.offset, first.bytes).begin);
-  source_.check_unchanged();
   if (source_.layout.endian != native_endian) byteswap(data, source_.layout.dtype, first.bytes / selection_.itemsize());
   out = hand_out(std::move(first.block), data, first.begin, first.end);
   return true;
@@ -178,20 +181,29 @@ void RowStream::start_next(Block block) {
   ahead.offset = static_cast<std::uint64_t>(selection_.base()) + static_cast<std::uint64_t>(ahead.begin) * row_bytes_;
   ahead.bytes = static_cast<std::uint64_t>(ahead.end - ahead.begin) * row_bytes_;
   started_ = ahead.end;
-  const std::uint64_t number = first_number_ + ahead_.size();
+  ask_for(ahead, first_number_ + ahead_.size());
+  ahead_.push_back(std::move(ahead));
+}
+
+void RowStream::ask_for(Ahead& ahead, std::uint64_t number) {
   RangeRequests requests(*source_.file, ahead.block.data(), ahead.offset, ahead.bytes, request_bytes_, number);
   for (io::Request request; requests.next(request);) {
     ++ahead.outstanding;
     waiting_.push_back(request);
   }
-  ahead_.push_back(std::move(ahead));
 }
 
 void RowStream::push_waiting() {
   while (!waiting_.empty() && queue_->in_flight() < depth_) {
     const io::Request request = waiting_.front();
     if (source_.file->is_cached(request.offset, request.least_bytes)) {
-      io::read_cached_fully(*source_.file, request.memory, request.offset, request.least_bytes);
+      try {
+        io::read_cached_fully(*source_.file, request.memory, request.offset, request.least_bytes);
+      } catch (const IoError&) {  // it may be for rows that nobody asked for yet: the disk says so when they are next
+        queue_->push(request);
+        waiting_.pop_front();
+        continue;
+      }
       waiting_.pop_front();  // not before it succeeded: an error must not lose it
       --ahead_[request.tag - first_number_].outstanding;
       interrupt_point();
@@ -208,21 +220,16 @@ void RowStream::push_waiting() {
 void RowStream::settle(std::span<const io::Completion> completions) {
   for (const io::Completion& c : completions) {
     Ahead& ahead = ahead_[c.tag - first_number_];
-    if (c.error != 0) {
-      const std::uint64_t offset = ahead.offset;
-      const std::uint64_t bytes = ahead.bytes;
-      stop();
-      io::fail_request(*source_.file, true, c.error, offset, bytes, c.bytes);
-    }
+    if (c.error != 0 && ahead.failed.error == 0) ahead.failed = c;
     --ahead.outstanding;
   }
 }
 
-void RowStream::stop() {
-  queue_->drain();
-  waiting_.clear();
-  ahead_.clear();
-  started_ = row_count_;
+void RowStream::fail_first() {
+  Ahead& first = ahead_.front();
+  const io::Completion failed = std::exchange(first.failed, {});
+  ask_for(first, first_number_);
+  io::fail_request(*source_.file, true, failed.error, first.offset, first.bytes, failed.bytes);
 }
 
 // A child of fork() has the blocks but not the requests that were filling them.

@@ -6,6 +6,8 @@
 // A contiguous selection is read straight into the blocks that are handed out, several blocks ahead, on one queue and no extra thread.
 // Blocks that the consumer has dropped are used again. Any other selection is gathered block by block.
 //
+// An error comes where its rows would have come. The stream stays there: the next call tries them again.
+//
 // Not thread-safe; may move between threads. Blocks for the disk, interruptible.
 #pragma once
 
@@ -59,14 +61,16 @@ class RowStream {
     Block block;
     std::uint64_t offset = 0, bytes = 0;  // in the file
     std::size_t outstanding = 0;
+    io::Completion failed;  // the first of its requests that was, told when its rows are next
   };
   std::uint64_t block_bytes(std::int64_t rows) const;
   std::int64_t choose_rows() const;
   void start_next(Block block);
+  void ask_for(Ahead& ahead, std::uint64_t number);
   void push_waiting();
   void settle(std::span<const io::Completion> completions);
+  [[noreturn]] void fail_first();
   std::optional<Block> spare_block();
-  void stop();
   void after_fork();
   Block block_to_fill();
   RowBlock hand_out(Block block, std::byte* data, std::int64_t begin, std::int64_t end);

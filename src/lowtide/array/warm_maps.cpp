@@ -4,21 +4,15 @@
 
 #include <algorithm>
 
-#include "lowtide/base/fork.h"
-
 namespace lowtide {
 
 WarmMaps& WarmMaps::process() {
-  static WarmMaps* const maps = [] {
+  return one_for_process<WarmMaps>([] {
     auto* made = new WarmMaps;
     made->owner_pid_ = getpid();
     Budget::process().add_evictable(made);
-    on_fork({.before = [] { process().mutex_.lock(); },
-             .parent = [] { process().mutex_.unlock(); },
-             .child = [] { process().mutex_.unlock(); }});
     return made;
-  }();
-  return *maps;
+  });
 }
 
 std::shared_ptr<const io::WarmMap> WarmMaps::find(io::File& file) {

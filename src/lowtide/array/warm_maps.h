@@ -7,14 +7,14 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "lowtide/base/fork.h"
 #include "lowtide/io/warm_map.h"
 #include "lowtide/memory/budget.h"
 
 namespace lowtide {
 
-class WarmMaps final : public Evictable {
+class WarmMaps final : public Evictable, public LockedAcrossFork {
  public:
   static WarmMaps& process();
   // nullptr unless the file is wholly cached and a map of it can be had. REQUIRES: the file is pinned.
@@ -30,7 +30,6 @@ class WarmMaps final : public Evictable {
   };
   void forget_parents();  // REQUIRES: lock held
 
-  std::mutex mutex_;
   std::deque<Entry> entries_;  // latest first
   int owner_pid_ = 0;
 };

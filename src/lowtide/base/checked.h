@@ -29,4 +29,15 @@ constexpr std::optional<T> checked_add(T a, T b) {
   return result;
 }
 
+__extension__ using Wide = unsigned __int128;
+
+// a * b / c, rounded down. REQUIRES: the result fits.
+constexpr std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  return static_cast<std::uint64_t>(static_cast<Wide>(a) * b / c);
+}
+// The upper half of a * b: `a`, taken as a fraction of 2^64, of `b`.
+constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
+}
+
 }  // namespace lowtide

@@ -8,12 +8,18 @@ namespace {
 
 std::atomic<void (*)()> hook{nullptr};
 thread_local std::chrono::steady_clock::time_point last_check{};
+thread_local bool own_thread = false;
 
 }  // namespace
+
+OwnThread::OwnThread() { own_thread = true; }
+OwnThread::~OwnThread() { own_thread = false; }
+bool on_own_thread() { return own_thread; }
 
 void set_interrupt_hook(void (*new_hook)()) { hook.store(new_hook); }
 
 void interrupt_now() {
+  if (own_thread) return;
   last_check = std::chrono::steady_clock::now();
   if (auto* run = hook.load()) run();
 }

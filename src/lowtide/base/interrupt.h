@@ -17,4 +17,14 @@ void set_interrupt_hook(void (*hook)());
 void interrupt_now();    // runs the hook
 void interrupt_point();  // runs the hook if this thread has not for a slice
 
+// For the life of a thread of the library's own: no hook of a border runs on it.
+class OwnThread {
+ public:
+  OwnThread();
+  ~OwnThread();
+  OwnThread(const OwnThread&) = delete;
+  OwnThread& operator=(const OwnThread&) = delete;
+};
+bool on_own_thread();
+
 }  // namespace lowtide

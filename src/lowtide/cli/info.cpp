@@ -12,6 +12,7 @@
 #include "lowtide/cli/json.h"
 #include "lowtide/cli/session.h"
 #include "lowtide/cli/terminal.h"
+#include "lowtide/cli/token_info.h"
 #include "lowtide/io/page_cache.h"
 
 namespace lowtide::cli {
@@ -112,9 +113,27 @@ void describe_unknown(const std::string& path, const FirstLook& look, Json& json
   add_io(json, fields, *io::File::open(path, io::Access::read));
   fields.add("open it", hint);
   fields.add("", "lowtide.open(path, dtype=\"uint16\") in Python");
+  fields.add("", fmt::format("lowtide info {} --tokens, if they are a tokenizer's", shell_quoted(path)));
 }
 
-Exit info(const SharedOptions& options, const std::vector<std::string>& paths, const RawOptions& raw) {
+void describe(const std::string& path, const RawOptions& raw, const TokenOptions& token_options,
+              const SharedOptions& options, Json& json, Fields& fields) {
+  if (token_options.scan || (!raw.given() && holds_tokens(path))) {
+    const TokenStream stream = describe_tokens(path, raw, token_options, options, json, fields);
+    if (stream.shards().size() == 1) add_io(json, fields, *stream.shards().front().file);
+    return;
+  }
+  refuse_without_tokens(token_options);
+  const FirstLook look = look_at(path);
+  if (look.is_array() || raw.given()) {
+    describe_array(path, raw, options, json, fields);
+  } else {
+    describe_unknown(path, look, json, fields);
+  }
+}
+
+Exit info(const SharedOptions& options, const std::vector<std::string>& paths, const RawOptions& raw,
+          const TokenOptions& token_options) {
   Json files = Json::array();
   Exit exit = Exit::fine;
   const Style style(stdout);
@@ -122,12 +141,7 @@ Exit info(const SharedOptions& options, const std::vector<std::string>& paths, c
     Json json = {{"path", path}};
     Fields fields;
     try {
-      const FirstLook look = look_at(path);
-      if (look.npy || raw.given()) {
-        describe_array(path, raw, options, json, fields);
-      } else {
-        describe_unknown(path, look, json, fields);
-      }
+      describe(path, raw, token_options, options, json, fields);
       if (!options.json && !options.quiet) {
         std::puts(style.bold(path).c_str());
         fields.print();
@@ -150,11 +164,14 @@ Exit info(const SharedOptions& options, const std::vector<std::string>& paths, c
 void add_info(CLI::App& app, Session& session) {
   CLI::App* verb = add_verb(app, session,
                             {"info", "What files hold, what is cached, how they are read.",
-                             "lowtide info x.npy\nlowtide info tokens.bin --dtype uint16"});
+                             "lowtide info x.npy\nlowtide info tokens.bin --dtype uint16\n"
+                             "lowtide info train.bin --tokens --eot 50256 --block 1024"});
   auto paths = std::make_shared<std::vector<std::string>>();
   verb->add_option("PATH", *paths, "Files")->required()->type_name("");
   auto raw = add_raw_options(verb, {.dtype = "--dtype", .order = "--order"});
-  verb->callback([=, &session] { session.run = [=, &session] { return info(session.options, *paths, *raw); }; });
+  auto tokens = add_token_options(verb);
+  verb->callback(
+      [=, &session] { session.run = [=, &session] { return info(session.options, *paths, *raw, *tokens); }; });
 }
 
 }  // namespace lowtide::cli

@@ -8,6 +8,8 @@
 
 #include "lowtide/cli/failure.h"
 #include "lowtide/formats/npy/npy.h"
+#include "lowtide/formats/tokens/megatron.h"
+#include "lowtide/formats/tokens/tokens.h"
 #include "lowtide/io/file.h"
 
 namespace lowtide::cli {
@@ -96,9 +98,15 @@ FirstLook look_at(const std::string& path) {
   const std::vector<std::byte> head = file->take_head();
   FirstLook look;
   look.file_bytes = file->size_bytes();
-  look.npy = npy::sniff(head);
-  if (look.npy && head.size() >= 8)
-    look.version = fmt::format("{}.{}", std::to_integer<int>(head[6]), std::to_integer<int>(head[7]));
+  if (npy::sniff(head)) {
+    look.format = "npy";
+    if (head.size() >= 8)
+      look.version = fmt::format("{}.{}", std::to_integer<int>(head[6]), std::to_integer<int>(head[7]));
+  } else if (const auto layout = tokens::sniff(head, look.file_bytes, path)) {
+    look.format = layout->format;
+  } else if (megatron::sniff(head)) {
+    look.format = "megatron";
+  }
   return look;
 }
 
@@ -106,7 +114,10 @@ Array open_input(const std::string& path, const RawOptions& raw) {
   const OpenOptions options = open_options(raw);
   if (!raw.given()) {
     const FirstLook look = look_at(path);
-    if (!look.npy) {
+    if (look.format == "megatron")
+      throw HintedFormatError(fmt::format("{}: Megatron's index, no array: the tokens are in the .bin beside it", path),
+                              fmt::format("lowtide info {}", shell_quoted(path)));
+    if (!look.is_array()) {
       throw HintedFormatError(
           fmt::format("{}: {}", path,
                       look.file_bytes == 0 ? "the file is empty"

@@ -12,14 +12,7 @@
 namespace lowtide::io {
 
 DescriptorTable& DescriptorTable::process() {
-  static DescriptorTable* const table = [] {
-    auto* made = new DescriptorTable;
-    on_fork({.before = [] { process().lock_for_fork(); },
-             .parent = [] { process().unlock_after_fork(); },
-             .child = [] { process().unlock_after_fork(); }});
-    return made;
-  }();
-  return *table;
+  return one_for_process<DescriptorTable>([] { return new DescriptorTable; });
 }
 
 void DescriptorTable::lock_for_fork() {
@@ -30,7 +23,7 @@ void DescriptorTable::lock_for_fork() {
   for (const auto& shared : forking_) shared->mutex.lock();
 }
 
-void DescriptorTable::unlock_after_fork() {
+void DescriptorTable::unlock_after_fork(bool /*in_child*/) {
   for (const auto& shared : forking_) shared->mutex.unlock();
   forking_.clear();
   mutex_.unlock();

@@ -31,9 +31,10 @@ class DescriptorTable {
   std::vector<std::shared_ptr<File>> files();
   std::shared_ptr<OwnWrites> own_writes(const Stamp& inode);
 
- private:
   void lock_for_fork();
-  void unlock_after_fork();
+  void unlock_after_fork(bool in_child);
+
+ private:
   bool close_longest_idle();
   bool holds_half();  // of the descriptors that this process may have
 

@@ -1,7 +1,9 @@
 #include "lowtide/io/page_cache.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,12 +31,26 @@ Range whole_pages(std::uint64_t offset, std::uint64_t bytes) {
   return {first, last - first};
 }
 
+// Overlayfs keeps pages with the file of the layer below. What looks at a descriptor's own pages (cachestat, sync_file_range) finds none
+// there and reports success; fdatasync, fadvise and maps reach them.
+bool pages_are_below(int fd) {
+  struct statfs s{};
+  return fstatfs(fd, &s) == 0 && s.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+int write_back(int fd, const Range& pages) {
+  if (pages_are_below(fd)) return fdatasync(fd);
+  const unsigned flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  return sync_file_range(fd, static_cast<off_t>(pages.offset), static_cast<off_t>(pages.length), flags);
+}
+
 }  // namespace
 
 bool count_cached(int fd, std::uint64_t offset, std::uint64_t bytes, CacheCount& out) {
   Range range{offset, bytes};
   KernelCounts counts{};
   if (syscall(__NR_cachestat, fd, &range, &counts, 0) != 0) return false;
+  if (counts.cached == 0 && pages_are_below(fd)) return false;
   out = {counts.cached, counts.dirty, counts.writeback};
   return true;
 }
@@ -52,9 +68,7 @@ void drop_cached(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
 
 int write_back_and_drop(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   const Range pages = whole_pages(offset, bytes);
-  const unsigned flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  const int result = sync_file_range(fd, static_cast<off_t>(pages.offset), static_cast<off_t>(pages.length), flags);
-  const int error = result != 0 ? errno : 0;
+  const int error = write_back(fd, pages) != 0 ? errno : 0;
   drop_cached(fd, offset, bytes);
   // tmpfs and friends cannot write back, and have nothing to.
   return error == ESPIPE || error == EINVAL || error == EOPNOTSUPP ? 0 : error;

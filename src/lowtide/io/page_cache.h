@@ -13,7 +13,8 @@ namespace lowtide::io {
 struct CacheCount {
   std::uint64_t cached_pages = 0, dirty_pages = 0, writeback_pages = 0;
 };
-// False where the kernel has no cachestat (before 6.5) or the file system refuses. bytes == 0 means to the end of the file.
+// False where the kernel has no cachestat (before 6.5) or the file system does not tell (overlayfs). bytes == 0 means to the end of the
+// file.
 bool count_cached(int fd, std::uint64_t offset, std::uint64_t bytes, CacheCount& out);
 bool fully_cached(int fd, std::uint64_t offset, std::uint64_t bytes);
 void drop_cached(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;

@@ -122,7 +122,7 @@ TEST_P(Modes, AFileThatEndsTooSoonIsEndOfFile) {
 TEST_P(Modes, ShortTransfersAndTransientErrorsAreRepeated) {
   auto file = open(folder_.pattern("x", 1 << 20));
   const auto pin = file->pin();
-  for (const int error : {0, EINTR, EAGAIN}) {
+  for (const int error : {0, EINTR, EAGAIN, ECANCELED}) {
     const Memory memory = aligned(1 << 20);
     const fault::Scope scope({.stage = fault::Stage::complete, .nth = 1, .error = error});
     Queue queue(file->mode());

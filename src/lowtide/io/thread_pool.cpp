@@ -68,14 +68,7 @@ std::size_t usable_threads() {
 }
 
 ThreadPool& ThreadPool::process() {
-  static ThreadPool* const pool = [] {
-    auto* made = new ThreadPool;
-    on_fork({.before = [] { process().mutex_.lock(); },
-             .parent = [] { process().mutex_.unlock(); },
-             .child = [] { process().forget_threads(); }});
-    return made;
-  }();
-  return *pool;
+  return one_for_process<ThreadPool>([] { return new ThreadPool; });
 }
 
 void ThreadPool::add(std::function<void()> job) {
@@ -133,10 +126,14 @@ void ThreadPool::work() {
   }
 }
 
-void ThreadPool::forget_threads() {
-  threads_ = idle_ = 0;
-  jobs_.clear();
-  new (&some_) std::condition_variable;
+void ThreadPool::lock_for_fork() { mutex_.lock(); }
+
+void ThreadPool::unlock_after_fork(bool in_child) {
+  if (in_child) {  // its threads are not here
+    threads_ = idle_ = 0;
+    jobs_.clear();
+    new (&some_) std::condition_variable;
+  }
   mutex_.unlock();
 }
 

@@ -22,10 +22,12 @@ class ThreadPool {
   void add(std::function<void()> work);
   void share(std::size_t helpers, const std::function<void()>& work);
 
+  void lock_for_fork();
+  void unlock_after_fork(bool in_child);
+
  private:
   void start_thread();
   void work();
-  void forget_threads();
 
   std::mutex mutex_;
   std::condition_variable some_;

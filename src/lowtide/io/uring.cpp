@@ -102,22 +102,19 @@ class Uring final : public Backend {
 struct Idle {
   std::mutex mutex;
   std::vector<std::unique_ptr<Uring>> rings;
+
+  void lock_for_fork() { mutex.lock(); }
+  void unlock_after_fork(bool in_child) {
+    if (in_child) {
+      for (auto& ring : rings) ring->abandon();
+      rings.clear();
+    }
+    mutex.unlock();
+  }
 };
 
 Idle& idle() {
-  static Idle* const kept = [] {
-    auto* made = new Idle;
-    on_fork({.before = [] { idle().mutex.lock(); },
-             .parent = [] { idle().mutex.unlock(); },
-             .child =
-                 [] {
-                   for (auto& ring : idle().rings) ring->abandon();
-                   idle().rings.clear();
-                   idle().mutex.unlock();
-                 }});
-    return made;
-  }();
-  return *kept;
+  return one_for_process<Idle>([] { return new Idle; });
 }
 
 int probe() {

@@ -52,6 +52,7 @@ Block Block::allocate(Lease lease, Pages pages) {
 
 Block::Block(Block&& other) noexcept
     : lease_(std::move(other.lease_)),
+      registration_(std::move(other.registration_)),
       data_(std::exchange(other.data_, nullptr)),
       size_bytes_(std::exchange(other.size_bytes_, 0)) {}
 
@@ -59,6 +60,7 @@ Block& Block::operator=(Block&& other) noexcept {
   if (this != &other) {
     free();
     lease_ = std::move(other.lease_);
+    registration_ = std::move(other.registration_);
     data_ = std::exchange(other.data_, nullptr);
     size_bytes_ = std::exchange(other.size_bytes_, 0);
   }
@@ -69,6 +71,7 @@ Block::~Block() { free(); }
 
 void Block::free() noexcept {
   if (data_ == nullptr) return;
+  registration_.undo();
   // The memory goes before the lease does: held bytes are never fewer than resident ones.
   if (size_bytes_ <= arena_bytes) {
     PageArena::process().free(data_, size_bytes_);

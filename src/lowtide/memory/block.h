@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lowtide/memory/budget.h"
+#include "lowtide/memory/host_registration.h"
 
 namespace lowtide {
 
@@ -33,11 +34,15 @@ class Block {
   std::size_t size_bytes() const { return size_bytes_; }
   explicit operator bool() const { return data_ != nullptr; }
   void repurpose(Purpose purpose) noexcept;  // the same bytes, accounted under another purpose
+  // For a GPU to copy from directly, until the block is freed; whether CUDA did it.
+  bool pin() noexcept { return static_cast<bool>(registration_ = HostRegistration::of(data_, size_bytes_)); }
+  bool pinned() const { return static_cast<bool>(registration_); }
 
  private:
   Block(Lease lease, std::byte* data, std::size_t bytes) : lease_(std::move(lease)), data_(data), size_bytes_(bytes) {}
   void free() noexcept;
   Lease lease_;
+  HostRegistration registration_;
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
 };

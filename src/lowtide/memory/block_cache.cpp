@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lowtide/base/fork.h"
-
 namespace lowtide {
 namespace {
 
@@ -15,15 +13,11 @@ constexpr std::uint8_t most_wanted = 3;
 }  // namespace
 
 BlockCache& BlockCache::process() {
-  static BlockCache* const cache = [] {
+  return one_for_process<BlockCache>([] {
     auto* made = new BlockCache;
     Budget::process().add_evictable(made);
-    on_fork({.before = [] { process().mutex_.lock(); },
-             .parent = [] { process().mutex_.unlock(); },
-             .child = [] { process().mutex_.unlock(); }});
     return made;
-  }();
-  return *cache;
+  });
 }
 
 bool BlockCache::copy(std::uint64_t content, std::uint64_t offset, std::uint64_t bytes, std::byte* out) {

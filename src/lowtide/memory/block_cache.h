@@ -13,14 +13,14 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <unordered_map>
 
+#include "lowtide/base/fork.h"
 #include "lowtide/memory/block.h"
 
 namespace lowtide {
 
-class BlockCache final : public Evictable {
+class BlockCache final : public Evictable, public LockedAcrossFork {
  public:
   static constexpr std::uint64_t piece_bytes = 256 * 1024;
 
@@ -56,7 +56,6 @@ class BlockCache final : public Evictable {
   };
   Block evict_one();  // REQUIRES: lock held
 
-  std::mutex mutex_;
   std::unordered_map<Key, Entry, KeyHash> entries_;
   std::deque<Key> once_;                           // new ones
   std::deque<Key> again_;                          // those that were wanted a second time

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "lowtide/base/interrupt.h"
@@ -22,6 +23,8 @@ std::string_view name(Purpose purpose) {
 namespace {
 
 std::atomic<void (*)()> last_resort{nullptr};
+
+constexpr int most_last_resorts = 16;
 
 bool transient(Purpose purpose) { return purpose == Purpose::staging; }
 
@@ -85,7 +88,8 @@ bool Budget::grant(std::uint64_t bytes, Purpose purpose) {
 }
 
 Lease Budget::take(std::uint64_t bytes, Purpose purpose, std::string_view operation) {
-  bool tried_last_resort = false;
+  int last_resorts = 0;
+  std::optional<std::uint64_t> returned_before;  // when the last resort was last tried
   std::unique_lock lock(mutex_);
   while (!grant(bytes, purpose)) {
     if (bytes <= limit_bytes_) {
@@ -107,8 +111,11 @@ Lease Budget::take(std::uint64_t bytes, Purpose purpose, std::string_view operat
         continue;
       }
     }
-    if (auto* hook = last_resort.load(); hook != nullptr && !tried_last_resort && bytes <= limit_bytes_) {
-      tried_last_resort = true;
+    // Garbage that it frees may be taken by whoever is faster, and become garbage again: it is worth asking while bytes come back.
+    if (auto* hook = last_resort.load(); hook != nullptr && !on_own_thread() && bytes <= limit_bytes_ &&
+                                         last_resorts < most_last_resorts && returned_before != returned_bytes_) {
+      ++last_resorts;
+      returned_before = returned_bytes_;
       lock.unlock();
       hook();
       lock.lock();
@@ -136,6 +143,7 @@ void Budget::give_back(std::uint64_t bytes, Purpose purpose) noexcept {
   {
     const std::lock_guard lock(mutex_);
     held_bytes_ -= bytes;
+    returned_bytes_ += bytes;
     by_purpose_[static_cast<std::size_t>(purpose)] -= bytes;
   }
   released_.notify_all();

@@ -25,7 +25,8 @@
 
 namespace lowtide {
 
-// Called by any budget once, with no lock held, before it refuses: the border frees what garbage still holds (Python's collector).
+// Called by any budget, with no lock held, before it refuses, and again while bytes come back but are not enough: the border frees what
+// garbage still holds (Python's collector).
 void set_last_resort(void (*hook)());
 
 enum class Purpose : std::uint8_t { results, cache, staging, read_ahead, write_behind, index };
@@ -102,6 +103,7 @@ class Budget {
   std::condition_variable released_;
   std::uint64_t limit_bytes_;
   std::uint64_t held_bytes_ = 0;
+  std::uint64_t returned_bytes_ = 0;  // all that was ever given back
   std::uint64_t peak_bytes_ = 0;
   std::uint64_t lost_bytes_ = 0;  // in a forked child: transient bytes of threads that are not here
   std::array<std::uint64_t, purpose_count> by_purpose_{};

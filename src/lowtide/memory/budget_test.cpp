@@ -142,5 +142,48 @@ TEST(Budget, ManyThreadsNeverOvershootAndNeverDeadlock) {
   EXPECT_EQ(budget.usage().held_bytes, 0u);
 }
 
+Budget* asked = nullptr;
+Lease garbage;
+int last_resorts = 0;
+
+class LastResort : public testing::Test {
+ protected:
+  LastResort() {
+    asked = &budget_;
+    last_resorts = 0;
+    garbage = budget_.take(80, Purpose::results, "garbage");
+  }
+  ~LastResort() override {
+    set_last_resort(nullptr);
+    garbage = {};
+  }
+  Budget budget_{100};
+};
+
+TEST_F(LastResort, IsTriedAgainWhenSomebodyElseTookWhatItFreed) {
+  set_last_resort([] {
+    garbage.release();
+    if (++last_resorts < 3) garbage = asked->take(80, Purpose::results, "faster");
+  });
+  EXPECT_EQ(budget_.take(60, Purpose::results, "read").bytes(), 60u);
+  EXPECT_EQ(last_resorts, 3);
+}
+
+TEST_F(LastResort, IsTriedOnceWhenNothingComesBack) {
+  set_last_resort([] { ++last_resorts; });
+  EXPECT_THROW(budget_.take(60, Purpose::results, "read"), BudgetError);
+  EXPECT_EQ(last_resorts, 1);
+}
+
+TEST_F(LastResort, EndsInARefusalWhenSomebodyElseIsAlwaysFaster) {
+  set_last_resort([] {
+    garbage.release();
+    ++last_resorts;
+    garbage = asked->take(80, Purpose::results, "faster");
+  });
+  EXPECT_THROW(budget_.take(60, Purpose::results, "read"), BudgetError);
+  EXPECT_LE(last_resorts, 16);
+}
+
 }  // namespace
 }  // namespace lowtide

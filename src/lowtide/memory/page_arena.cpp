@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "lowtide/base/fork.h"
 #include "lowtide/memory/block.h"
 
 namespace lowtide {
@@ -23,14 +22,7 @@ std::optional<std::size_t> find_free(const std::bitset<PageArena::span_pages>& u
 }  // namespace
 
 PageArena& PageArena::process() {
-  static PageArena* const arena = [] {
-    auto* made = new PageArena;
-    on_fork({.before = [] { process().mutex_.lock(); },
-             .parent = [] { process().mutex_.unlock(); },
-             .child = [] { process().mutex_.unlock(); }});
-    return made;
-  }();
-  return *arena;
+  return one_for_process<PageArena>([] { return new PageArena; });
 }
 
 std::byte* PageArena::allocate(std::size_t bytes) {

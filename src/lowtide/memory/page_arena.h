@@ -10,11 +10,12 @@
 #include <bitset>
 #include <cstddef>
 #include <map>
-#include <mutex>
+
+#include "lowtide/base/fork.h"
 
 namespace lowtide {
 
-class PageArena {
+class PageArena : public LockedAcrossFork {
  public:
   static constexpr std::size_t span_pages = 1024;                // one mapping: 4 MiB
   static constexpr std::size_t largest_pages = span_pages / 16;  // larger requests deserve their own mapping
@@ -29,7 +30,6 @@ class PageArena {
     std::size_t free_pages = span_pages;
     std::size_t next = 0;  // where the last search ended
   };
-  std::mutex mutex_;
   std::map<std::byte*, Span> spans_;  // by first byte
   std::byte* last_ = nullptr;         // the span that served last
 };

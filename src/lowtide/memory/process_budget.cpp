@@ -27,16 +27,7 @@ Budget* make_process_budget() {
 
 }  // namespace
 
-Budget& Budget::process() {
-  static Budget* const budget = [] {
-    Budget* made = make_process_budget();
-    on_fork({.before = [] { Budget::process().lock_for_fork(); },
-             .parent = [] { Budget::process().unlock_after_fork(false); },
-             .child = [] { Budget::process().unlock_after_fork(true); }});
-    return made;
-  }();
-  return *budget;
-}
+Budget& Budget::process() { return one_for_process<Budget>(make_process_budget); }
 
 std::uint64_t parse_bytes(std::string_view text) {
   return parse_bytes_with(text, text.find('%') == std::string_view::npos ? 0 : available_memory().bytes);

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
-#include "lowtide/base/fork.h"
-
 namespace lowtide {
 
 SpareBlocks& SpareBlocks::process() {
-  static SpareBlocks* const spare = [] {
+  return one_for_process<SpareBlocks>([] {
     auto* made = new SpareBlocks;
     Budget::process().add_evictable(made);
-    on_fork({.before = [] { process().mutex_.lock(); },
-             .parent = [] { process().mutex_.unlock(); },
-             .child = [] { process().mutex_.unlock(); }});
     return made;
-  }();
-  return *spare;
+  });
 }
 
 Block SpareBlocks::take(std::uint64_t most, Lease reserved) {

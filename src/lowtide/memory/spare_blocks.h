@@ -10,13 +10,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 
+#include "lowtide/base/fork.h"
 #include "lowtide/memory/block.h"
 
 namespace lowtide {
 
-class SpareBlocks final : public Evictable {
+class SpareBlocks final : public Evictable, public LockedAcrossFork {
  public:
   static SpareBlocks& process();
   // At least as many bytes as `reserved`, the claim that the operation was admitted with, and up to `most` if they are to spare.
@@ -31,8 +31,7 @@ class SpareBlocks final : public Evictable {
 
   static constexpr std::size_t most_count = 8;
   static constexpr std::uint64_t most_bytes = 64 << 20;  // and no more than a quarter of the budget
-  std::mutex mutex_;
-  std::deque<Block> kept_;  // oldest first
+  std::deque<Block> kept_;                               // oldest first
   std::uint64_t kept_bytes_ = 0;
 };
 

@@ -12,5 +12,5 @@ from .catalogue import CATALOGUE, Operation
 __all__ = ["CATALOGUE", "COLUMNS", "HEADER", "MIB", "ROWS", "Case", "Operation"]
 
 # In the order of the catalogue, by which tests deal out the IO modes; import statements would be sorted.
-for _subject in ("reading", "streaming", "saving", "new_files", "in_place", "memmap", "holding", "threads"):
+for _subject in ("reading", "streaming", "saving", "new_files", "in_place", "memmap", "holding", "threads", "loading"):
     import_module(f".{_subject}", __name__)

@@ -8,7 +8,7 @@ import numpy as np
 
 import lowtide as lt
 
-from .case import ROWS, Case
+from .case import COLUMNS, ROWS, Case
 from .catalogue import Expect, Steps, operation
 from .inputs import random, values
 
@@ -65,6 +65,17 @@ def assign_a_mask(case: Case) -> Steps:
     yield
     a = lt.open(case.target, mode="r+")
     a[MASK] = 11
+    a.flush()
+
+
+ELEMENTS = random().integers(0, 4096, 60_000), random().integers(0, COLUMNS, 60_000)[::-1].copy()
+
+
+@operation(assigned((ELEMENTS, 13)), "target")
+def assign_elements_out_of_order(case: Case) -> Steps:
+    yield
+    a = lt.open(case.target, mode="r+")
+    a[ELEMENTS] = 13
     a.flush()
 
 

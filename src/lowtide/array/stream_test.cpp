@@ -1,0 +1,126 @@
+#include "lowtide/array/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "lowtide/array/prepare.h"
+#include "lowtide/base/interrupt.h"
+#include "lowtide/base/units.h"
+#include "lowtide/budget.h"
+#include "lowtide/error.h"
+#include "lowtide/io/fault.h"
+#include "lowtide/io/test_file.h"
+
+namespace lowtide {
+namespace {
+
+constexpr std::int64_t row_bytes = 4096;
+constexpr std::int64_t row_count = 1024;
+constexpr std::int64_t rows_per_block = 100;
+
+int slices = 0;  // of one call, some 40 ms each
+
+// Which part of the file is in the page cache while it is read.
+enum class Cached : std::uint8_t { none, half, all };
+
+class StreamErrors : public testing::TestWithParam<std::tuple<const char*, Cached>> {
+ protected:
+  StreamErrors() : mode_(std::get<0>(GetParam())) {
+    prepare_process();
+    set_budget(std::uint64_t{16_MiB});
+    // A stream that has lost a request waits for ever, in slices.
+    set_interrupt_hook([] {
+      if (++slices > 150) throw CancelledError("the stream hangs");
+    });
+  }
+  ~StreamErrors() override { set_interrupt_hook(nullptr); }
+
+  Source source() {
+    if (!file_) {
+      const std::string path = folder_.pattern("x", row_count * row_bytes);
+      const Cached cached = std::get<1>(GetParam());
+      const std::size_t bytes = cached == Cached::none ? 0 : row_count * row_bytes / (cached == Cached::half ? 2 : 1);
+      std::vector<char> warm(bytes);
+      std::ifstream(path, std::ios::binary).read(warm.data(), static_cast<std::streamsize>(bytes));
+      file_ = io::File::open(path, io::Access::read);
+    }
+    Layout layout;
+    layout.format = "raw";
+    layout.dtype = DType::uint8;
+    layout.shape = {row_count, row_bytes};
+    return {file_, layout};
+  }
+
+  // Reads to the end, clearing the fault at the first error: every row comes once, right and in order.
+  void expect_all_rows(RowStream& stream, int& errors) {
+    std::int64_t next = 0;
+    for (RowBlock block; next < row_count;) {
+      slices = 0;
+      try {
+        ASSERT_TRUE(stream.next(block)) << "ended at row " << next;
+      } catch (const CancelledError&) {
+        throw;
+      } catch (const std::exception&) {
+        ++errors;
+        fault::clear();
+        continue;
+      }
+      ASSERT_EQ(block.start, next);
+      const auto got = block.buffer.as<std::uint8_t>();
+      const auto first = static_cast<std::uint64_t>(next * row_bytes);
+      for (std::size_t i = 0; i < got.size(); i += 512)
+        ASSERT_EQ(got[i], io::pattern_byte(first + i)) << "row " << next;
+      next += block.buffer.shape()[0];
+    }
+    RowBlock block;
+    EXPECT_FALSE(stream.next(block));
+  }
+
+  void sweep(fault::Stage stage, int error) {
+    for (std::int64_t nth = 1; nth < 1000; ++nth) {
+      int errors = 0;
+      RowStream stream(source(), Selection::whole(source().layout), rows_per_block);
+      fault::set({.stage = stage, .nth = nth, .error = error, .persistent = true});
+      ASSERT_NO_FATAL_FAILURE(expect_all_rows(stream, errors)) << "operation " << nth;
+      const bool met = fault::seen(stage) >= nth;
+      fault::clear();
+      if (!met) return;
+      EXPECT_LE(errors, 6) << "operation " << nth;  // one for each block that was being read when the fault was cleared
+    }
+    FAIL() << "no end";
+  }
+
+  io::TestFolder folder_;
+  io::ForcedMode mode_;
+  std::shared_ptr<io::File> file_;
+};
+INSTANTIATE_TEST_SUITE_P(Every, StreamErrors,
+                         testing::Combine(testing::Values("uring", "threads", "dontcache", "buffered"),
+                                          testing::Values(Cached::none, Cached::half, Cached::all)));
+
+TEST_P(StreamErrors, ARequestThatFailsIsTriedAgainByTheNextCall) { sweep(fault::Stage::complete, EIO); }
+TEST_P(StreamErrors, ARequestThatCannotBeMadeIsTriedAgainByTheNextCall) { sweep(fault::Stage::submit, EIO); }
+TEST_P(StreamErrors, MemoryThatIsRefusedIsAskedForAgainByTheNextCall) { sweep(fault::Stage::allocate, ENOMEM); }
+
+TEST_P(StreamErrors, AnErrorThatStaysIsToldAgain) {
+  RowStream stream(source(), Selection::whole(source().layout), rows_per_block);
+  const fault::Scope scope({.stage = fault::Stage::complete, .nth = 1, .error = EIO, .persistent = true});
+  for (int i = 0; i < 3; ++i) {
+    RowBlock block;
+    EXPECT_THROW(stream.next(block), IoError);
+  }
+}
+
+// Only what is read from the disk is read ahead.
+TEST_P(StreamErrors, OneThatIsReadAheadComesAfterTheRowsBeforeIt) {
+  if (std::get<1>(GetParam()) != Cached::none) GTEST_SKIP() << "needs a file on disk";
+  RowStream stream(source(), Selection::whole(source().layout), 4);  // one request a block
+  const fault::Scope scope({.stage = fault::Stage::submit, .nth = 2, .error = EIO, .persistent = true});
+  RowBlock block;
+  EXPECT_TRUE(stream.next(block));
+  EXPECT_THROW(stream.next(block), IoError);
+}
+
+}  // namespace
+}  // namespace lowtide

@@ -127,7 +127,7 @@ class Array {
   std::uint64_t size_bytes() const;
   DType dtype() const;
   std::string path() const;
-  std::string_view format() const;  // "npy", "raw"
+  std::string_view format() const;  // "npy", "raw", "llm.c", "litpkds"
   Order order() const;              // of the file
   Endian endian() const;            // of the file; what is read is native
   std::uint64_t data_offset() const;

@@ -16,7 +16,7 @@
 namespace lowtide {
 
 struct Layout {
-  std::string_view format;  // "npy", "raw": a string literal
+  std::string_view format;  // "npy", "raw", …: a string literal
   DType dtype = DType::uint8;
   Endian endian = native_endian;
   Order order = Order::c;

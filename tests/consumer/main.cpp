@@ -1,4 +1,5 @@
-// Reads argv[1], writes its transpose to argv[2], prints the sum: with nothing but the public headers.
+// Reads argv[1], writes its transpose to argv[2], prints the sum, adds its rows up once more in a loader's order: with nothing but the
+// public headers.
 #include <lowtide/lowtide.h>
 
 #include <cstdio>
@@ -10,6 +11,12 @@ int main(int, char** argv) {
   for (const lowtide::RowBlock& block : a.blocks()) {
     for (const float value : block.buffer.as<float>()) sum += value;
   }
+  lowtide::RowLoader loader({{a}}, {.share = {.batch = 64, .epochs = 1}});
+  double shuffled = 0;
+  while (const auto batch = loader.next()) {
+    for (const float value : batch->columns[0].as<float>()) shuffled += value;
+  }
+  if (shuffled != sum) return 1;
   lowtide::save(argv[2], a.transpose(), {.overwrite = true});
   try {
     lowtide::open("absent.npy");

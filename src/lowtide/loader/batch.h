@@ -37,6 +37,14 @@ struct Batch {
   std::vector<std::int64_t> notes;  // what the maker has to say of the batch, for whoever unpacks it
 };
 
+// What the lists of a batch take while it is made and read: a part of its block that nobody touches pays for them. Those of small
+// batches are within what the library takes anyway.
+inline std::uint64_t list_bytes(std::uint64_t sample_count, std::uint64_t piece_count) {
+  constexpr std::uint64_t unit = 64 << 10, part_bytes = 40;  // a piece becomes a part of a read
+  const std::uint64_t bytes = sample_count * sizeof(std::uint64_t) + piece_count * (sizeof(Piece) + part_bytes);
+  return bytes < unit ? 0 : round_up(bytes, unit);
+}
+
 struct MakerTraits {
   std::string what;               // for messages: "batches of 12 x 1024 tokens of train.bin"
   std::uint64_t batch_bytes = 0;  // memory of a full batch, or of a usual one where they differ

@@ -49,7 +49,7 @@ RowBatches::RowBatches(std::shared_ptr<const RowTable> table, const Sampler& sam
   const std::uint64_t rows = most_rows(schedule);
   const auto files = table_->files();
   traits_.what = fmt::format("loading batches of {} rows of {}", rows, table_->name());
-  traits_.batch_bytes = table_->layout(rows, {}, rows + 1).bytes;
+  traits_.batch_bytes = table_->layout(rows, {}, rows + 1).bytes + list_bytes(rows, rows * table_->columns().size());
   // Half of all batches of records are longer than the mean, and few of them by much.
   if (table_->record_columns() > 0) traits_.batch_bytes += traits_.batch_bytes / 4;
   traits_.read_bytes = usual_read_bytes(*table_, sampler.kind() == Sampler::Kind::sequential ? rows : 1);
@@ -81,7 +81,7 @@ std::uint64_t RowBatches::plan(Batch& batch) {
   sampler_.fill(batch.step.begin, batch.step.end, batch.samples);
   const RowLayout places = layout(batch.samples.size(), {});
   for (std::size_t i = 0; i < places.columns.size(); ++i) add_rows(batch, table_->columns()[i], places.columns[i]);
-  return places.bytes;
+  return places.bytes + list_bytes(batch.samples.size(), batch.pieces.size());
 }
 
 std::uint64_t RowBatches::plan_records(Batch& batch) {
@@ -108,7 +108,7 @@ std::uint64_t RowBatches::plan_records(Batch& batch) {
       to += range.count() * item;
     }
   }
-  return places.bytes;
+  return places.bytes + list_bytes(batch.samples.size(), batch.pieces.size());
 }
 
 void RowBatches::add_rows(Batch& batch, const TableColumn& column, const ColumnPlace& place) const {

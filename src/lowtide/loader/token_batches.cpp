@@ -62,7 +62,7 @@ TokenBatches::TokenBatches(std::shared_ptr<const TokenSource> source, const Samp
   for (const Shard& shard : stream.shards()) files.push_back(shard.file);
   const std::uint64_t window_bytes = (format_.block + 1) * itemsize(stream.dtype());
   traits_.what = fmt::format("loading batches of {} x {} tokens from {}", format_.batch, format_.block, stream.name());
-  traits_.batch_bytes = places_.bytes;
+  traits_.batch_bytes = places_.bytes + list_bytes(format_.batch, format_.batch);
   traits_.read_bytes = sampler_.kind() == Sampler::Kind::sequential
                            ? std::max(window_bytes, std::min(window_bytes * format_.batch, most_read_bytes))
                            : window_bytes;
@@ -87,7 +87,7 @@ std::uint64_t TokenBatches::plan(Batch& batch) {
       at += document.count;
     }
   }
-  return places_.bytes;
+  return places_.bytes + list_bytes(batch.samples.size(), batch.pieces.size());
 }
 
 void TokenBatches::add_window(Batch& batch, std::uint64_t row, std::uint64_t begin, std::uint64_t count,

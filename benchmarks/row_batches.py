@@ -37,7 +37,48 @@ def read(measure: Measure, path: str, batches: int) -> int:
     return batches
 
 
+def shuffled(measure: Measure, path: str, row_bytes: int, shuffle: str, batches: int) -> int:
+    """Small rows, the first window of a windowed shuffle timed too."""
+    import lowtide as lt
+
+    with measure():
+        lt.set_budget("128MiB")
+        rows = lt.open(path, dtype="uint8", shape=(-1, row_bytes), offset=disk.HEADER_BYTES)
+        stream = iter(lt.RowLoader(rows, batch=BATCH, shuffle=shuffle, seed=7))
+        for _ in range(batches):
+            next(stream)
+    return batches
+
+
 def ask(bench: Bench) -> Iterator[Report]:
+    """Against a map first, then the two shuffles against each other, where rows are small."""
+    yield against_a_map(bench)
+    for row_bytes in (256, 1024, 4096):
+        yield against_each_other(bench, row_bytes)
+
+
+def against_each_other(bench: Bench, row_bytes: int) -> Report:
+    """What the choice between the shuffles rests on: src/lowtide/loader/shuffle_plan.cpp."""
+    size = disk.GIB // 2
+    path = bench.folder / f"bytes-{size >> 20}.bin"
+    disk.make_npy(path, size)
+    counts = {"global": 64, "windowed": size // row_bytes // BATCH}  # the windowed one has a window to read first
+
+    def run(shuffle: str) -> Callable[[], Sample]:
+        def run_one() -> Sample:
+            disk.make_cold(path)
+            return bench.worker(shuffled, path=path, row_bytes=row_bytes, shuffle=shuffle, batches=counts[shuffle])
+
+        return run_one
+
+    rounds = bench.interleave({shuffle: run(shuffle) for shuffle in counts})
+    question = f"How much faster is a windowed shuffle of rows of {row_bytes} bytes than a global one?"
+    report = Report(question, f"{size >> 20} MiB, cold; batches of {BATCH}, a budget of 128 MiB", "batches/s", rounds)
+    report.bar("windowed", "global")
+    return report
+
+
+def against_a_map(bench: Bench) -> Report:
     """The bar is against fancy indexing, which is how a map is shuffled."""
     size = disk.GIB // 2 if bench.quick else 4 * disk.GIB
     # np.memmap runs on fewer rows: it is slow, and its read-around warms the file for it as it goes.
@@ -72,4 +113,4 @@ def ask(bench: Bench) -> Iterator[Report]:
     report.bar(ROW_LOADER, MEMMAP, at_least=8)
     report.bar(ROW_LOADER, READ)
     report.bar(ROW_LOADER, "fio, depth 128")
-    yield report
+    return report

@@ -119,7 +119,7 @@ def test_results_of_the_parent_are_there_in_the_child(array_path: Path, mode: st
     subject.check([FORKING, code], array_path, mode=mode)
 
 
-@pytest.mark.parametrize("how", ["scan", "gather", "blocks", "save"])
+@pytest.mark.parametrize("how", ["scan", "gather", "blocks", "save", "map"])
 def test_forking_while_other_threads_work_does_not_hang(array_path: Path, tmp_path: Path, mode: str, how: str) -> None:
     code = """
         stop, how, failures = threading.Event(), arguments[1], []
@@ -134,11 +134,15 @@ def test_forking_while_other_threads_work_does_not_hang(array_path: Path, tmp_pa
                         a.read(picked)
                     elif how == "blocks":
                         sum(len(block) for _, block in a.blocks(rows=50))
+                    elif how == "map":
+                        lt.open(arguments[0]).read(slice(0, 3))
                     else:
                         lt.save(f"{arguments[2]}{number}.npy", a[:300], overwrite=True)
             except BaseException as error:
                 failures.append(error)
 
+        if how == "map":                     # a file that is all in the page cache is copied out of a map
+            open(arguments[0], "rb").read()
         threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
         for thread in threads: thread.start()
         time.sleep(0.05)

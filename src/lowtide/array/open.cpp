@@ -46,12 +46,12 @@ Layout sniffed_layout(io::File& file, std::span<const std::byte> head) {
 Array open(const std::string& path, const OpenOptions& options) {
   prepare_process();
   const io::Access access = options.mode == Mode::read ? io::Access::read : io::Access::read_write;
-  auto file = io::File::open(path, access);
+  const auto file = io::File::open(path, access);  // outlives its pin, whatever throws
   const io::File::Pin pin = file->pin();
   const std::vector<std::byte> head = file->take_head();
   const bool told = options.dtype || options.shape || options.offset > 0;
   Layout layout = told ? told_layout(options, *file) : sniffed_layout(*file, head);
-  ArrayState state{{std::move(file), std::move(layout), options.live}, {}, options.mode == Mode::read_write};
+  ArrayState state{{file, std::move(layout), options.live}, {}, options.mode == Mode::read_write};
   state.selection = Selection::whole(state.source.layout);
   return Array(std::make_shared<const ArrayState>(std::move(state)));
 }

@@ -11,14 +11,15 @@
 namespace lowtide {
 
 void prepare_process() {
-  // In this order, so that fork takes the locks in the order in which the code nests them: the budget's last.
+  // In this order, so that fork takes the locks in the order in which the code nests them: the budget's last, and those of files
+  // after those of their maps.
   [[maybe_unused]] static const bool prepared = [] {
     Budget::process();
     PageArena::process();
+    io::DescriptorTable::process();
     SpareBlocks::process();
     BlockCache::process();
     WarmMaps::process();
-    io::DescriptorTable::process();
     io::ThreadPool::process();
     io::usable_threads();
     io::uring_available();

@@ -11,9 +11,8 @@
 namespace lowtide {
 namespace {
 
-// Reading row by row is bound by requests up to rows of 4 KiB or so. One run on a virtual disk, 1 GiB out of the page cache,
-// batches of 512, global against windowed: 0.13 against 1.24 million rows/s of 1 KiB, 75 against 480 thousand of 4 KiB, 103 against 121
-// thousand of 16 KiB. A request costs as much as 15 to 26 KiB of a long read; less is assumed, since a global shuffle is the better one.
+// Reading row by row is bound by requests up to rows of 4 KiB or so (`python -m benchmarks row_batches` compares the two shuffles). A
+// request costs as much as 15 to 26 KiB of a long read; less is assumed, since a global shuffle is the better one.
 constexpr std::uint64_t request_bytes = 12_KiB;
 constexpr std::uint64_t least_useful = 4;  // one byte in so many, for a shuffle row by row
 constexpr std::uint64_t run_bytes = 128_KiB;

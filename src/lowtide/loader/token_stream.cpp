@@ -104,18 +104,19 @@ Shard megatron_shard(std::shared_ptr<io::File> bin, Opened index) {
 Shard open_shard(const std::string& path, std::optional<DType> told) {
   Opened opened = open_file(path);
   if (const auto bin = bin_path(path)) return megatron_shard(io::File::open(*bin, io::Access::read), std::move(opened));
-  const io::File::Pin pin = opened.file->pin();
+  const std::shared_ptr<io::File> file = opened.file;  // outlives its pin, whatever throws
+  const io::File::Pin pin = file->pin();
   Shard shard;
   if (npy::sniff(opened.head)) {
-    shard.layout = npy_tokens(*opened.file, opened.head);
-  } else if (auto layout = tokens::sniff(opened.head, opened.file->size_bytes(), path)) {
+    shard.layout = npy_tokens(*file, opened.head);
+  } else if (auto layout = tokens::sniff(opened.head, file->size_bytes(), path)) {
     shard.layout = *std::move(layout);
   } else if (auto index = companion(path)) {
-    return megatron_shard(std::move(opened.file), *std::move(index));
+    return megatron_shard(file, *std::move(index));
   } else {
-    shard.layout = bare_tokens(*opened.file, opened.head, told);
+    shard.layout = bare_tokens(*file, opened.head, told);
   }
-  shard.file = std::move(opened.file);
+  shard.file = file;
   return shard;
 }
 

@@ -11,4 +11,32 @@ nb::dict to_dict(const LoaderStats& stats);
 nb::tuple data_tuple(const DataFingerprint& data);
 DataFingerprint fingerprint_of(nb::handle tuple);
 
+// What every loader's class has: where it stands, its share, its statistics.
+template <class Loader, class State>
+void bind_loader(nb::class_<Loader>& bound, nb::tuple (*to_tuple)(const State&)) {
+  bound
+      .def(
+          "state",
+          [to_tuple](const Loader& loader, std::uint64_t ahead) {
+            State state;
+            {
+              const GilReleased nogil;
+              state = loader.state(ahead);
+            }
+            return to_tuple(state);
+          },
+          nb::arg("ahead"))
+      .def(
+          "set_share",
+          [](Loader& loader, nb::handle share) {
+            const LoaderShare converted = share_of(share);
+            const GilReleased nogil;
+            loader.set_share(converted);
+          },
+          nb::arg("share"))
+      .def("stop", &Loader::stop, Nogil())
+      .def("stats", [](const Loader& loader) { return to_dict(loader.stats()); })
+      .def_prop_ro("seed", [](const Loader& loader) { return loader.options().seed; });
+}
+
 }  // namespace lowtide::python

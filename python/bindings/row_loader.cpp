@@ -58,7 +58,9 @@ void bind_row_loader(nb::module_& m) {
 
   m.def("forbid_pinning", &HostRegistration::forbid, nb::arg("why"));
 
-  nb::class_<RowLoader>(m, "RowLoader")
+  nb::class_<RowLoader> bound(m, "RowLoader");
+  bind_loader(bound, &state_tuple);
+  bound
       .def(
           "__init__",
           [](RowLoader* self, nb::handle columns, nb::handle share, std::uint64_t seed, std::string_view shuffle,
@@ -87,17 +89,6 @@ void bind_row_loader(nb::module_& m) {
           },
           nb::sig("def next(self) -> list[typing.Any] | None"))
       .def(
-          "state",
-          [](const RowLoader& loader, std::uint64_t ahead) {
-            RowLoaderState state;
-            {
-              const GilReleased nogil;
-              state = loader.state(ahead);
-            }
-            return state_tuple(state);
-          },
-          nb::arg("ahead"))
-      .def(
           "load",
           [](RowLoader& loader, std::uint64_t seed, std::uint64_t position, bool loop_ended, std::uint64_t row_count,
              std::uint64_t run_rows, std::uint64_t window_rows, std::string_view shuffle, nb::handle data) {
@@ -114,23 +105,12 @@ void bind_row_loader(nb::module_& m) {
           },
           nb::arg("seed"), nb::arg("position"), nb::arg("loop_ended"), nb::arg("row_count"), nb::arg("run_rows"),
           nb::arg("window_rows"), nb::arg("shuffle"), nb::arg("data"))
-      .def(
-          "set_share",
-          [](RowLoader& loader, nb::handle share) {
-            const LoaderShare converted = share_of(share);
-            const GilReleased nogil;
-            loader.set_share(converted);
-          },
-          nb::arg("share"))
-      .def("stop", &RowLoader::stop, Nogil())
-      .def("stats", [](const RowLoader& loader) { return to_dict(loader.stats()); })
       .def("shuffle",
            [](const RowLoader& loader) {
              const ShuffleReport report = loader.shuffle();
              return nb::make_tuple(name_of(report.kind), report.reason, report.run_rows, report.window_rows,
                                    report.same_run, report.ideal_same_run);
            })
-      .def_prop_ro("seed", [](const RowLoader& loader) { return loader.options().seed; })
       .def_prop_ro("samples_per_epoch", &RowLoader::row_count);
 }
 

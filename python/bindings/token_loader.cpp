@@ -26,7 +26,9 @@ nb::tuple state_tuple(const TokenLoaderState& state) {
 }  // namespace
 
 void bind_token_loader(nb::module_& m) {
-  nb::class_<TokenLoader>(m, "TokenLoader")
+  nb::class_<TokenLoader> bound(m, "TokenLoader");
+  bind_loader(bound, &state_tuple);
+  bound
       .def(
           "__init__",
           [](TokenLoader* self, std::vector<std::string> paths, std::int64_t block, nb::handle share,
@@ -77,17 +79,6 @@ void bind_token_loader(nb::module_& m) {
           },
           nb::sig("def sample(self) -> tuple[typing.Any, ...]"))
       .def(
-          "state",
-          [](const TokenLoader& loader, std::uint64_t ahead) {
-            TokenLoaderState state;
-            {
-              const GilReleased nogil;
-              state = loader.state(ahead);
-            }
-            return state_tuple(state);
-          },
-          nb::arg("ahead"))
-      .def(
           "load",
           [](TokenLoader& loader, std::uint64_t seed, std::uint64_t position, bool loop_ended, std::uint64_t sampled,
              std::uint64_t samples_per_epoch, nb::handle data) {
@@ -97,16 +88,6 @@ void bind_token_loader(nb::module_& m) {
           },
           nb::arg("seed"), nb::arg("position"), nb::arg("loop_ended"), nb::arg("sampled"), nb::arg("samples_per_epoch"),
           nb::arg("data"))
-      .def(
-          "set_share",
-          [](TokenLoader& loader, nb::handle share) {
-            const LoaderShare converted = share_of(share);
-            const GilReleased nogil;
-            loader.set_share(converted);
-          },
-          nb::arg("share"))
-      .def("stop", &TokenLoader::stop, Nogil())
-      .def("stats", [](const TokenLoader& loader) { return to_dict(loader.stats()); })
       .def("packing",
            [](const TokenLoader& loader) -> nb::object {
              const auto report = loader.packing();
@@ -117,7 +98,6 @@ void bind_token_loader(nb::module_& m) {
       .def_prop_ro("token_dtype", [](const TokenLoader& loader) { return name(loader.token_dtype()); })
       .def_prop_ro("name", &TokenLoader::name)
       .def_prop_ro("files", &TokenLoader::files)
-      .def_prop_ro("seed", [](const TokenLoader& loader) { return loader.options().seed; })
       .def_prop_ro("samples_per_epoch", &TokenLoader::samples_per_epoch);
 }
 

@@ -72,12 +72,7 @@ void BatchStream::stop() {
 
 StreamPlace BatchStream::place(std::uint64_t ahead) const {
   const std::lock_guard lock(mutex_);
-  StreamPlace place = place_;
-  for (; ahead > 0; --ahead) {
-    const Step step = schedule_.step(place.position);
-    place = {step.next, step.ends_loop};
-  }
-  return place;
+  return schedule_.after(place_, ahead);
 }
 
 LoaderStats BatchStream::stats() const {

@@ -20,11 +20,6 @@
 
 namespace lowtide {
 
-struct StreamPlace {
-  std::uint64_t position = 0;
-  bool loop_ended = false;  // next() says so before it goes on
-};
-
 // What two streams of one loader came to; the peak is that of one of them.
 void add(LoaderStats& sum, const LoaderStats& stats);
 

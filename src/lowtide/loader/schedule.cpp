@@ -68,6 +68,14 @@ Step Schedule::step(std::uint64_t position) const {
   return mine;
 }
 
+StreamPlace Schedule::after(StreamPlace place, std::uint64_t step_count) const {
+  for (; step_count > 0; --step_count) {
+    const Step taken = step(place.position);
+    place = {taken.next, taken.ends_loop};
+  }
+  return place;
+}
+
 Schedule make_schedule(const LoaderShare& share, std::uint64_t sample_count) {
   const auto at_least = [](std::int64_t value, std::int64_t least, const char* what) {
     if (value < least)

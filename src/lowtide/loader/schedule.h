@@ -32,11 +32,18 @@ struct Step {
   bool ends_loop = false;
 };
 
+// Where whoever takes batches stands.
+struct StreamPlace {
+  std::uint64_t position = 0;
+  bool loop_ended = false;  // next() says so before it goes on
+};
+
 class Schedule {
  public:
   // Throws std::invalid_argument for what cannot be scheduled, with the numbers.
   explicit Schedule(const ScheduleOptions& options);
   Step step(std::uint64_t position) const;
+  StreamPlace after(StreamPlace place, std::uint64_t step_count) const;
   const ScheduleOptions& options() const { return options_; }
 
  private:

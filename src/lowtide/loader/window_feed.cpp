@@ -162,12 +162,7 @@ RowBatch WindowFeed::join(const std::vector<RowBatch>& parts) const {
 
 StreamPlace WindowFeed::place(std::uint64_t ahead) const {
   const std::lock_guard lock(mutex_);
-  StreamPlace place = place_;
-  for (; ahead > 0; --ahead) {
-    const Step step = schedule_.step(place.position);
-    place = {step.next, step.ends_loop};
-  }
-  return place;
+  return schedule_.after(place_, ahead);
 }
 
 void WindowFeed::stop() {

@@ -119,4 +119,5 @@ def test_ctrl_c_loses_no_more_than_the_batch_in_hand(path: Path, shuffle: str) -
             timer.join()
     assert interrupted > 0
     assert len(seen) >= len(reference) - 64 * interrupted
-    assert [row for row in reference if row in set(seen)] == seen
+    came = set(seen)
+    assert [row for row in reference if row in came] == seen

@@ -103,7 +103,7 @@ ShuffleReport describe_windows(const WindowOptions& options, std::string reason)
 
 ShuffleReport plan_shuffle(const RowTable& table, const ShuffleWish& wish, std::uint64_t budget_bytes) {
   if (wish.window_rows > 0 && wish.shuffle != Shuffle::windowed)
-    throw std::invalid_argument("window_rows is for a windowed shuffle");
+    throw std::invalid_argument("a window is for a windowed shuffle");
   switch (wish.shuffle) {
     case Shuffle::none: {
       ShuffleReport report;

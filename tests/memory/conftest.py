@@ -29,7 +29,7 @@ def real_disk() -> Path:
 
     def kind(folder: Path) -> str:
         inside = [(mount, kind) for mount, kind in mounts if folder.is_relative_to(mount)]
-        return max(inside, key=lambda pair: len(pair[0]))[1]
+        return max(inside, key=lambda pair: len(pair[0]), default=("", "unknown"))[1]  # of a chroot, / is not listed
 
     for folder in [Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd() / "build", Path.cwd()]:
         if folder.is_dir() and os.access(folder, os.W_OK) and kind(folder.resolve()) not in memory:

@@ -25,6 +25,7 @@ QUESTIONS = (
     "shuffled_rows",
     "sequential_scan",
     "copy_file",
+    "expressions",
     "warm_reads",
     "open_file",
     "cost_follows_work",
@@ -33,6 +34,7 @@ QUESTIONS = (
     "row_batches",
     "permutation_calls",
     "consumer_step",
+    "doctor_overhead",
 )
 
 

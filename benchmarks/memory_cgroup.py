@@ -42,26 +42,37 @@ class MemoryCgroup:
         return int(self._peak.read_text())
 
 
-def _own() -> Path | None:
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, where = line.split(":", 2)
-        if "memory" in controllers.split(","):
+def of(text: str) -> Path | None:
+    """The folder of the memory cgroup that a /proc/PID/cgroup names."""
+    for line in text.splitlines():
+        _, names, where = line.split(":", 2)
+        if "memory" in names.split(","):
             return Path("/sys/fs/cgroup/memory" + where)
-        if controllers == "" and "memory" in _controllers(Path("/sys/fs/cgroup" + where)):
+        if names == "" and Path("/sys/fs/cgroup/cgroup.controllers").exists():
             return Path("/sys/fs/cgroup" + where)
     return None
 
 
-def _controllers(path: Path) -> list[str]:
+def controllers(path: Path) -> list[str]:
+    """Of version 2: what the children of a cgroup are counted by."""
     file = path / "cgroup.subtree_control"
     return file.read_text().split() if file.exists() else []
+
+
+def _parent() -> Path | None:
+    """Where a new cgroup may go: below this process's own, or above it, as version 2 wants processes in leaves only."""
+    own = of(Path("/proc/self/cgroup").read_text())
+    if own is None or not (own / "cgroup.controllers").exists():
+        return own
+    above = [path for path in (own, *own.parents) if path.is_relative_to("/sys/fs/cgroup")]
+    return next((path for path in above if "memory" in controllers(path)), None)
 
 
 @contextmanager
 def fresh(limit: int | None = None) -> Iterator[Path | None]:
     """The path of a new cgroup for one worker, removed afterwards; None where that is not allowed."""
-    own = _own()
-    path = own / f"lowtide-benchmark-{os.getpid()}" if own else None
+    parent = _parent()
+    path = parent / f"lowtide-benchmark-{os.getpid()}" if parent else None
     try:
         if path:
             path.mkdir()

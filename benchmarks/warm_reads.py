@@ -123,6 +123,59 @@ def slice_lowtide(measure: Measure, path: str, repeats: int) -> int:
     return _slices(measure, lt.memmap(path, dtype=np.uint16, mode="r"), count, repeats)
 
 
+PARTS: dict[str, tuple[Callable[[int], Any], int, float]] = {  # an index, how often, the least ratio
+    "a[:, 5], one column": (lambda i: (slice(None), 5 + i % 100), 20, 1 / 1.3),
+    "a[::10], every tenth row": (lambda i: slice(i % 10, None, 10), 6, 1 / 1.3),
+    "a[:, :64], the first columns": (lambda i: (slice(None), slice(0, 64)), 20, 1 / 1.3),
+    "a[i], a row": (lambda i: i * 7919 % 4096, 20000, 1 / 1.3),
+    "a[i, j], one element": (lambda i: (i * 7919 % 4096, i % 64), 20000, 1 / 4),
+}
+
+
+def _parts(measure: Measure, read: Callable[[Any], Any], part: str, repeats: int) -> int:
+    index_of = PARTS[part][0]
+    wanted = [index_of(i) for i in range(repeats)]
+    for index in wanted[:3]:
+        read(index)
+    with measure():
+        for index in wanted:
+            read(index)
+    return repeats
+
+
+def part_memmap(measure: Measure, path: str, part: str, repeats: int) -> int:
+    """Copied: a view would not have read anything."""
+    m = _rows(path)
+    return _parts(measure, (lambda i: m[i]) if "element" in part else (lambda i: np.array(m[i])), part, repeats)
+
+
+def part_lowtide(measure: Measure, path: str, part: str, repeats: int) -> int:
+    """a.read(index)"""
+    import lowtide as lt
+
+    kept = _rows(path)
+    a = lt.open(path)
+    count = _parts(measure, a.read, part, repeats)
+    del kept
+    return count
+
+
+def one_memmap(measure: Measure, path: str, repeats: int) -> int:
+    """m[i] in a loop"""
+    m = _tokens(path)
+    return _parts(measure, m.__getitem__, "a[i], a row", repeats)
+
+
+def one_lowtide(measure: Measure, path: str, repeats: int) -> int:
+    """The same, np.memmap replaced by lt.memmap."""
+    import lowtide as lt
+
+    kept = _tokens(path)
+    count = _parts(measure, lt.memmap(path, dtype=np.uint16, mode="r").__getitem__, "a[i], a row", repeats)
+    del kept
+    return count
+
+
 def ask(bench: Bench) -> Iterator[Report]:
     """Each worker touches every page of its map before it is timed."""
     size = disk.GIB // (4 if bench.quick else 1)
@@ -141,10 +194,22 @@ def ask(bench: Bench) -> Iterator[Report]:
         report.bar("lowtide", "np.memmap", at_least=1)
         yield report
 
+    for part, (_, repeats, needed) in PARTS.items():
+        pair = {
+            "np.memmap": lambda p=part, r=repeats: bench.worker(part_memmap, path=rows, part=p, repeats=r),
+            "lowtide": lambda p=part, r=repeats: bench.worker(part_lowtide, path=rows, part=p, repeats=r),
+        }
+        setting = f"{part} of rows of 4 KiB, {size >> 20} MiB cached and mapped"
+        report = Report(__doc__, setting, "reads/s", bench.interleave(pair))
+        report.bar("lowtide", "np.memmap", at_least=needed)
+        yield report
+
     stacked = {"np.memmap": windows_memmap, "lowtide": windows_lowtide}
     indexed = {"np.memmap": indexed_memmap, "lowtide": indexed_lowtide}
     sliced = {"np.memmap": slice_memmap, "lowtide": slice_lowtide}
+    single = {"np.memmap": one_memmap, "lowtide": one_lowtide}
     cases = (
+        (single, 50000, "m[i], one uint16 in a loop", "elements/s", 1 / 4),
         (stacked, 4000, f"{WINDOWS} windows of {WINDOW} uint16: np.stack of slices", "batches/s", None),
         (indexed, 2000, f"{WINDOWS} windows of {WINDOW} uint16: one array of indices", "batches/s", 1.0),
         (sliced, 50000, f"single slices of {WINDOW} uint16, copied", "slices/s", None),

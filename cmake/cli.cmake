@@ -6,8 +6,6 @@ if(NOT cli_sources)
   return()
 endif()
 
-find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
 add_executable(lowtide_cli ${cli_sources})
 set_target_properties(lowtide_cli PROPERTIES OUTPUT_NAME lowtide RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 # Nothing here is hot: the kernels are in the library. -O1 compiles a quarter faster, and at -O3 gcc 12 warns falsely about fmt.

@@ -13,7 +13,7 @@ function(lowtide_layer name)
   endif()
   set(folder "${PROJECT_SOURCE_DIR}/src/lowtide/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$|/sampler/") # the sampler is a library of its own: cmake/sampler.cmake
 
   set(target lowtide_${name})
   if(sources)
@@ -50,6 +50,9 @@ function(lowtide_layer_tests name)
   if(LOWTIDE_TESTS AND sources)
     add_executable(${name}_test ${sources})
     target_link_libraries(${name}_test PRIVATE ${reach} GTest::gtest GTest::gmock GTest::gtest_main)
+    if(LOWTIDE_SANITIZE MATCHES "address")
+      target_sources(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/cmake/fork_under_asan.cpp")
+    endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                          PROPERTIES LABELS ${name} TIMEOUT 300)
   endif()

@@ -6,7 +6,7 @@ if(NOT binding_sources)
   return()
 endif()
 
-find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 find_package(nanobind CONFIG QUIET)
 if(NOT nanobind_FOUND)
   execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
@@ -15,7 +15,7 @@ if(NOT nanobind_FOUND)
 endif()
 
 nanobind_add_module(_core NB_STATIC NB_SUPPRESS_WARNINGS ${binding_sources})
-target_link_libraries(_core PRIVATE lowtide lowtide_options)
+target_link_libraries(_core PRIVATE lowtide lowtide_options nlohmann_json::nlohmann_json Python::NumPy)
 target_link_options(_core PRIVATE -Wl,--exclude-libs,ALL)
 nanobind_add_stub(core_stub MODULE _core OUTPUT _core.pyi MARKER_FILE py.typed PYTHON_PATH "$<TARGET_FILE_DIR:_core>"
                   DEPENDS _core)

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import disk
 
-from . import demo_chart, watched_run
+from . import demo_chart, memory_watch, watched_run
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
@@ -124,8 +124,7 @@ def main() -> None:
         disk.make_npy(path, size)
         device = disk.Device(Path(folder))
         print(
-            f"Each contender runs in a container of {limit // MIB} MiB, page cache included. "
-            f"lowtide's budget is {BUDGET // MIB} MiB.\n"
+            f"{memory_watch.describe(limit, path)} lowtide's budget is {BUDGET // MIB} MiB.\n"
             f"Read-ahead is Linux's default, 128 KiB{'' if device.can_set_read_ahead() else ' (not set here)'}.\n"
         )
         results: list[demo_chart.Result] = []
@@ -143,7 +142,7 @@ def main() -> None:
             demo_chart.show(work.title, runs, limit)
     demo_chart.summarise(results, limit)
     picture = demo_chart.draw(results, limit, BUDGET, Path(arguments.picture))
-    print(f"\nThe same as a picture: {picture}" if picture else "\n(no picture: matplotlib is not installed)")
+    print(f"\nThe same as a picture: {picture}" if picture else f"\n(no picture: {demo_chart.why_no_picture(results)})")
 
 
 if __name__ == "__main__":

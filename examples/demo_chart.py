@@ -31,7 +31,7 @@ def _outcome(run: Run, unit: str) -> str:
 
 
 def show(title: str, runs: list[Run], limit: int, unit: str = "") -> None:
-    """One line of memory over time for each contender, on one time scale; a full column is the container's limit.
+    """One line of memory over time for each contender, on one scale; a full column is the limit, or the peak.
 
     With a unit such as "batches/s" rates are told instead of seconds.
     """
@@ -40,7 +40,7 @@ def show(title: str, runs: list[Run], limit: int, unit: str = "") -> None:
     names = max(10, *(len(run.name) for run in runs))
     outcomes = max(8, *(len(_outcome(run, unit)) for run in runs))
     for run in runs:
-        bar = _levels(run, span, limit) if run.samples else ""
+        bar = _levels(run, span, max(limit, *(other.peak for other in runs))) if run.samples else ""
         peak = f"peak {run.peak // MIB:4d} MiB" if run.peak else ""
         print(f"  {run.name:{names}} {_outcome(run, unit):>{outcomes}}  {peak}  {bar}", flush=True)
     print()
@@ -59,17 +59,27 @@ def _verdict(peer: Run, ours: Run) -> str:
 
 def summarise(results: list[Result], limit: int) -> None:
     """The closing lines, losses included."""
-    print("In short:")
+    counted = results[0][1][0]
+    print(f"In short{f' ({counted.watched})' if counted.watched else ''}:")
     for title, (peer, *ours) in results:
         memory = ", ".join(f"{run.name} {run.peak // MIB} MiB" for run in (peer, *ours) if run.peak)
         for run in ours:
             print(f"  {_verdict(peer, run):44} {title}")
         if memory:
-            print(f"  {'':44} peak container memory: {memory} (limit {limit // MIB})")
+            print(f"  {'':44} peak: {memory} (limit {limit // MIB}{'' if peer.enforced else ', not enforced'})")
+
+
+def why_no_picture(results: list[Result]) -> str:
+    """Where draw() gave None."""
+    seen = all(run.samples for _, runs in results for run in runs)
+    return "matplotlib is not installed" if seen else "the memory of a process cannot be seen here"
 
 
 def draw(results: list[Result], limit: int, budget: int, path: Path, unit: str = "") -> Path | None:
-    """Memory over time, one panel for each work. None where matplotlib is missing."""
+    """Memory over time, one panel for each work. None where matplotlib is missing, or there is nothing to draw."""
+    everyone = [run for _, runs in results for run in runs]
+    if not all(run.samples for run in everyone):
+        return None
     try:
         import matplotlib as mpl
 
@@ -82,24 +92,24 @@ def draw(results: list[Result], limit: int, budget: int, path: Path, unit: str =
     rows = math.ceil(len(results) / columns)
     size = (3 + 4 * columns, 0.5 + 3 * rows)
     figure, panels = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    limit_name = "container limit" if everyone[0].enforced else "a container of this size was not to be had here"
+    highest = max(limit, *(run.peak for run in everyone))
     for panel, (title, runs) in zip(panels.flat, results, strict=True):
         for run, colour in zip(runs, (PEER, *OURS), strict=False):
-            if not run.samples:
-                continue
             times, held = zip(*run.samples, strict=True)
             label = f"{run.name}: {_outcome(run, unit)}, peak {run.peak // MIB} MiB"
             panel.plot(times, [h / MIB for h in held], label=label, color=colour, linewidth=1.8)
             panel.plot(times[-1], held[-1] / MIB, "o", color=colour, markersize=5)
         panel.axhline(limit / MIB, color="black", linestyle="--", linewidth=0.8)
         right = panel.get_yaxis_transform()
-        panel.text(0.99, limit / MIB, "container limit", ha="right", va="bottom", transform=right, fontsize=8)
+        panel.text(0.99, limit / MIB, limit_name, ha="right", va="bottom", transform=right, fontsize=8)
         panel.axhline(budget / MIB, color=OURS[0], linestyle=":", linewidth=0.8)
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("seconds")
-        panel.set_ylabel("container memory, MiB")
-        panel.set_ylim(0, 1.15 * limit / MIB)
+        panel.set_ylabel("MiB")
+        panel.set_ylim(0, 1.15 * highest / MIB)
         panel.set_xlim(left=0)
         panel.legend(fontsize=8, loc="center right")
-    figure.suptitle("Memory of the container, page cache included (dotted: lowtide's budget)")
+    figure.suptitle(f"{everyone[0].watched.capitalize()} (dotted: lowtide's budget)")
     figure.savefig(path, dpi=130)
     return path

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import disk
 from benchmarks.token_batches import BATCH, BLOCK, get_batch
 
-from . import demo_chart, killed_training, watched_run
+from . import demo_chart, killed_training, memory_watch, watched_run
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
@@ -69,7 +69,7 @@ def compare(folder: Path, size: int, seconds: float, picture: Path) -> None:
     disk.make_tokens(path, size)
     device = disk.Device(folder)
     print(
-        f"Each contender has {seconds:g} seconds in a container of {limit // MIB} MiB, page cache included. "
+        f"{memory_watch.describe(limit, path)} Each has {seconds:g} seconds. "
         f"lowtide's budget is {budget // MIB} MiB.\n"
         f"Read-ahead is Linux's default, 128 KiB{'' if device.can_set_read_ahead() else ' (not set here)'}.\n"
     )
@@ -81,8 +81,9 @@ def compare(folder: Path, size: int, seconds: float, picture: Path) -> None:
     title = f"batches of {BATCH} x {BLOCK} tokens, int64, from a cold file"
     demo_chart.show(title, runs, limit, "batches/s")
     demo_chart.summarise([(title, runs)], limit)
-    drawn = demo_chart.draw([(title, runs)], limit, budget, picture, "batches/s")
-    print(f"\nThe same as a picture: {drawn}\n" if drawn else "\n(no picture: matplotlib is not installed)\n")
+    results = [(title, runs)]
+    drawn = demo_chart.draw(results, limit, budget, picture, "batches/s")
+    print(f"\nThe same as a picture: {drawn}\n" if drawn else f"\n(no picture: {demo_chart.why_no_picture(results)})\n")
 
 
 def resume(folder: Path, steps: int) -> bool:

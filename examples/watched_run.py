@@ -1,4 +1,4 @@
-"""A function in a process and a container of its own, its memory watched from outside.
+"""A function in a process and, where that can be had, a container of its own, its memory watched from outside.
 
     def scan(path: str) -> None: ...
 
@@ -23,6 +23,8 @@ from typing import Any
 
 from benchmarks import memory_cgroup
 
+from . import memory_watch
+
 SAMPLE_SECONDS = 0.02
 
 
@@ -36,6 +38,8 @@ class Run:
     failure: str = ""
     peak: int = 0
     samples: list[tuple[float, int]] = field(default_factory=list)
+    watched: str = ""  # what the samples are; "" where memory cannot be seen
+    enforced: bool = False  # whether the limit was
 
     @property
     def rate(self) -> float:
@@ -46,22 +50,29 @@ class Run:
 def run(name: str, function: Callable[..., int | None], arguments: Sequence[Any], limit: int, budget: int) -> Run:
     """Blocks until the function has ended; a kill for want of memory is an outcome, not an error."""
     result = Run(name)
-    with memory_cgroup.fresh(limit) as group:
-        command = [sys.executable, "-m", __name__, _module(function), function.__name__, str(budget), str(group or "")]
+    files = [Path(str(argument)) for argument in arguments]
+    with memory_watch.best(limit, files) as watch:
+        if watch:
+            result.watched, result.enforced = watch.what, watch.enforced
+        group = watch.group if watch and watch.group else ""
+        command = [sys.executable, "-m", __name__, _module(function), function.__name__, str(budget), str(group)]
         process = subprocess.Popen(
-            [*command, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*(watch.enter if watch else ()), *command, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdin
         assert process.stdout
         process.stdout.readline()  # imported, and in the cgroup
-        cgroup = memory_cgroup.MemoryCgroup(group) if group else None
         with suppress(BrokenPipeError):
             process.stdin.write("go\n")
             process.stdin.flush()
         start = time.perf_counter()
         while process.poll() is None:
-            if cgroup:
-                result.samples.append((time.perf_counter() - start, cgroup.now()))
+            held = watch.now(process.pid) if watch else None
+            if held is not None:
+                result.samples.append((time.perf_counter() - start, held))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(SAMPLE_SECONDS)
         answer = process.stdout.read().strip()
@@ -73,7 +84,7 @@ def run(name: str, function: Callable[..., int | None], arguments: Sequence[Any]
         else:
             found = json.loads(answer)
             result.seconds, result.done = found["seconds"], found["done"]
-        result.peak = cgroup.peak() if cgroup else 0
+        result.peak = watch.peak() if watch else 0
     return result
 
 

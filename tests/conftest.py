@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import getpass
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Not even an empty folder stays in the temporary folder."""
+    if not hasattr(config, "workerinput"):
+        with suppress(OSError):  # what a failed test left is in it, or another run
+            (Path(tempfile.gettempdir()) / f"pytest-of-{getpass.getuser()}").rmdir()
 
 
 @pytest.hookimpl(hookwrapper=True)

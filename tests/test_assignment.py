@@ -42,11 +42,12 @@ class TestAssignment:
 
     @pytest.mark.parametrize(
         ("dtype", "value"),
-        [("uint8", 300), ("uint8", -1), ("int8", [1, 200]), ("int32", float("nan")), ("float32", 1j), ("int64", 2**64)],
+        [
+            *[("uint8", 300), ("uint8", -1), ("int8", [1, 200]), ("int32", float("nan")), ("float32", 1j)],
+            *[("int64", 2**64), ("int8", np.int64(300)), ("int16", np.float64("nan"))],
+        ],
     )
-    def test_a_python_number_that_does_not_fit_is_refused_as_numpy_refuses_it(
-        self, npy: File, dtype: str, value: Any
-    ) -> None:
+    def test_a_number_that_does_not_fit_is_refused_as_numpy_refuses_it(self, npy: File, dtype: str, value: Any) -> None:
         expected = np.zeros(2, dtype=dtype)
         array = lt.open(npy(expected), "r+")
         with pytest.raises((OverflowError, ValueError, TypeError)) as theirs:

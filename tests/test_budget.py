@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,3 +95,22 @@ class TestBudget:
         monkeypatch.setenv("LOWTIDE_IO", "floppy")
         with pytest.raises(ValueError, match="auto, uring, threads, dontcache or buffered"):
             lt.open(npy(np.zeros(3)))
+
+
+@pytest.mark.parametrize("size", [1.5, 1e9, None, np.float64(2)])
+def test_a_size_that_is_no_whole_number_of_bytes_is_a_type_error(size: Any) -> None:
+    with pytest.raises(TypeError, match=r'whole bytes, or a string such as "1\.5GiB"'):
+        lt.set_budget(size)
+    assert lt.set_budget(np.int64(64 << 20)) == 64 << 20
+
+
+def test_views_held_by_the_thousand_are_paid_for(npy: File) -> None:
+    whole = lt.open(npy(np.arange(10)))
+    held = []
+    with lt.budget("8MiB"):
+        with pytest.raises(lt.BudgetError, match="one more view of"):
+            held.extend(whole[1:] for _ in range(100_000))
+        assert len(held) > 10_000
+        assert lt.usage().held > 7 * MiB
+        held.clear()
+        assert whole[1:].read().tolist() == list(range(1, 10))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,7 +82,7 @@ class TestBudgetError:
     def test_memmap_refuses_what_cannot_fit(self, raw: File) -> None:
         mapped = lt.memmap(raw(np.zeros(2 * MiB)), dtype="f8", mode="r")
         with lt.budget("8MiB"), pytest.raises(lt.BudgetError):
-            mapped[:]
+            np.asarray(mapped[:])
 
     def test_an_index_is_paid_for_too(self, npy: File) -> None:
         array = lt.open(npy(np.zeros(10)))
@@ -91,3 +93,23 @@ class TestBudgetError:
         array = lt.open(npy(np.zeros(8 * MiB, dtype=np.uint8)))
         with lt.budget("32MiB"), pytest.raises(lt.BudgetError):
             np.asarray(array, dtype=np.float64)
+
+
+class TestHintsFitTheCase:
+    def test_a_map_is_told_to_read_less_of_it(self, raw: File) -> None:
+        mapped = lt.memmap(raw(np.zeros(MiB)), "f8", "r")
+        with lt.budget("8MiB"), pytest.raises(lt.BudgetError, match=r"m\[i:j\]") as caught:
+            np.asarray(mapped)
+        assert "a.blocks()" not in str(caught.value)
+
+    def test_a_save_is_not_told_of_blocks(self, tmp_path: Path) -> None:
+        with lt.budget("64KiB"), pytest.raises(lt.BudgetError, match="set_budget") as caught:
+            lt.save(tmp_path / "y.npy", np.zeros((100, 1000)))
+        assert "blocks()" not in str(caught.value)
+
+    def test_a_notebook_that_keeps_results_is_named(self, npy: File, monkeypatch: pytest.MonkeyPatch) -> None:
+        array = lt.open(npy(np.zeros(MiB)))
+        shell = types.SimpleNamespace(user_ns={"Out": {3: np.zeros(4), 5: "text"}})
+        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+        with lt.budget("8MiB"), pytest.raises(lt.BudgetError, match=r"Out\[3\] .*%reset -f out"):
+            array.compute()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def test_version_is_the_packages() -> None:
     import lowtide
 
     assert run("--version").stdout.split() == ["lowtide", lowtide.__version__]
+    assert run("-V").stdout == run("--version").stdout
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,48 @@ def test_wrong_use_is_exit_2_with_a_line_and_a_hint(args: list[str]) -> None:
     first, hint = done.stderr.splitlines()
     assert first.startswith("lowtide: ")
     assert hint.startswith("  hint: ")
+
+
+@pytest.mark.parametrize("args", [["info"], ["check"], ["convert", "x.npy"], ["bench", "io"], ["env"]], ids=" ".join)
+def test_a_dash_is_no_file_and_says_what_to_type(args: list[str]) -> None:
+    done = run(*args, "-")
+    assert done.returncode == 2
+    first, hint = done.stderr.splitlines()
+    assert "- is no file" in first
+    assert "lowtide info x.npy" in hint
+
+
+@pytest.mark.parametrize("option", ["--block", "--eot"])
+@pytest.mark.parametrize("number", ["-5", "1.5", "many", "99999999999999999999999"])
+def test_a_count_that_is_none_is_wrong_use(option: str, number: str, tmp_path: Path) -> None:
+    np.arange(1000, dtype=np.uint16).tofile(tmp_path / "t.bin")
+    done = run("info", "--tokens", tmp_path / "t.bin", option, number)
+    assert done.returncode == 2
+    assert f"{option} {number}: not a whole number" in done.stderr
+    assert f"{option} 1024" in done.stderr
+    assert run("info", "--tokens", tmp_path / "t.bin", "--block", "0").returncode == 2
+
+
+def completed(*words: str) -> list[str]:
+    """What bash offers for the last word."""
+    script = f"""source <({PROGRAM} completion)
+COMP_WORDS=(lowtide "$@"); COMP_CWORD=$#
+_lowtide; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_a_shell_completes_verbs_and_options() -> None:
+    assert completed("co") == ["convert", "completion"]
+    assert completed("convert", "x.npy", "--fo") == ["--format", "--force"]
+    assert completed("info", "--bl") == ["--block"]
+    assert completed("bench", "i") == ["io"]
+    assert "--json" in completed("bench", "io", "--")
+    assert completed("info", "x") == []  # a file's name, then
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)
@@ -282,7 +326,11 @@ def test_bench_io_needs_a_file_worth_measuring_and_memory(array: tuple[Path, np.
     path.write_bytes(bytes(2 << 20))
     done = run("bench", "io", path, "--budget", "1MiB")
     assert done.returncode == 1
-    assert "--budget 16MiB" in done.stderr
+    hint = re.search(r"--budget (\d+MiB)", done.stderr)
+    assert hint
+    done = run("bench", "io", path, "--seconds", "0.01", "--budget", hint[1])
+    assert done.returncode == 0, done.stderr
+    assert run("bench", "io", path, "--seconds", "0.01", "--budget", "16MiB").returncode == 1
 
 
 # env

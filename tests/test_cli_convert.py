@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
 import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +136,7 @@ def test_ctrl_c_during_a_convert_leaves_nothing(number: int, status: int, existi
     try:
         wait_for_output(process.pid, tmp_path)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
@@ -148,9 +150,11 @@ def test_ctrl_c_during_a_convert_leaves_nothing(number: int, status: int, existi
 def wait_for_output(pid: int, folder: Path) -> None:
     """Returns once the process has made the file that it writes to, which has no name yet or a hidden one."""
     for _ in range(3000):
-        open_files = [link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir()]
-        if any(path.is_relative_to(folder) and path.name not in ("x.bin", "y.npy") for path in open_files):
-            return
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed meanwhile
+                path = link.readlink()
+                if path.is_relative_to(folder) and path.name not in ("x.bin", "y.npy"):
+                    return
         time.sleep(0.01)
     raise AssertionError("it does not start")
 
@@ -166,7 +170,7 @@ def test_the_progress_bar_shows_on_a_terminal_after_a_second_and_goes_away(tmp_p
         while shown.count("held") < 3:
             shown += os.read(parent, 4096).decode(errors="replace")
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=120) == 130
         shown += os.read(parent, 65536).decode(errors="replace")
     finally:
         process.kill()
@@ -175,6 +179,16 @@ def test_the_progress_bar_shows_on_a_terminal_after_a_second_and_goes_away(tmp_p
     bars = shown.split("\r\x1b[K")
     assert max(map(len, bars[1:-1])) < 80
     assert "GiB/s" in bars[1]
+    assert re.search(r"  (\d+:\d\d|-:--) left  ", bars[1])
     assert "of 16 MiB held" in bars[1]
     assert "held" not in bars[-1]
     assert "interrupted" in bars[-1]
+
+
+def test_convert_refuses_a_name_that_promises_another_format(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(3))
+    refused = run("convert", tmp_path / "x.npy", tmp_path / "out.zarr")
+    assert refused.returncode == 1
+    assert "does not write .zarr" in refused.stderr
+    assert "--format raw" in refused.stderr
+    assert not (tmp_path / "out.zarr").exists()

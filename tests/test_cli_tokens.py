@@ -143,7 +143,7 @@ def test_damaged_files_are_a_problem_with_the_numbers(tmp_path: Path, tokens: np
     assert 'dtype="uint8"' in refused(tmp_path / "odd.bin", "--tokens")
     (tmp_path / "empty.bin").touch()
     assert "no tokens" in refused(tmp_path / "empty.bin", "--tokens")
-    np.save(tmp_path / "x.npy", np.zeros((3, 4)))
+    np.save(tmp_path / "x.npy", np.zeros((3, 4, 5), np.uint16))
     assert "one dimension" in refused(tmp_path / "x.npy", "--tokens")
 
 
@@ -158,7 +158,6 @@ def test_damaged_files_are_a_problem_with_the_numbers(tmp_path: Path, tokens: np
         ("bare.bin", ["--tokens", "--eot", "65536"]),
         ("bare.bin", ["--tokens", "--eot", "-1"]),
         ("bare.bin", ["--tokens", "--dtype", "float32"]),
-        ("bare.bin", ["--tokens", "--dtype", ">u2"]),
         ("bare.bin", ["--tokens", "--dtype", "u2", "--shape", "5,2"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -130,3 +131,47 @@ class TestCreate:
             lt.create(tmp_path / "new.npy", (1 << 43,), "f8")
         assert caught.value.errno in (errno.ENOSPC, errno.EFBIG)
         assert os.listdir(tmp_path) == []
+
+
+class TestThreads:
+    def test_rows_appended_by_several_threads_are_all_there(self, tmp_path: Path) -> None:
+        # 2 MiB an append: without the turn, one thread is in the middle of its rows when another begins.
+        per_thread, count, rows, columns = 8, 4, 4096, 64
+        failures: list[BaseException] = []
+        ready = threading.Barrier(count)
+        with lt.create(tmp_path / "new.npy", (0, columns), "i8") as writer:
+
+            def append(first: int) -> None:
+                try:
+                    ready.wait()
+                    for number in range(first, first + per_thread):
+                        writer.append(np.full((rows, columns), number))
+                        assert writer.shape[0] % rows == 0
+                except BaseException as error:
+                    failures.append(error)
+
+            threads = [threading.Thread(target=append, args=(n * per_thread,)) for n in range(count)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert failures == []
+        appended = np.load(tmp_path / "new.npy").reshape(-1, rows * columns)
+        assert sorted(appended[:, 0].tolist()) == list(range(per_thread * count))
+        assert (appended == appended[:, :1]).all()
+
+    def test_a_child_of_fork_cannot_use_its_parents_writer(self, tmp_path: Path) -> None:
+        writer = lt.create(tmp_path / "new.npy", (0,), "i8")
+        writer.append(np.arange(3))
+        child = os.fork()
+        if child == 0:
+            try:
+                writer.append(np.arange(5))
+            except lt.Error as error:
+                os._exit(7 if "belongs to the process" in str(error) else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        writer.append(np.arange(3, 5))
+        writer.close()
+        assert np.load(tmp_path / "new.npy").tolist() == [0, 1, 2, 3, 4]

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import lowtide as lt
+from lowtide import _constants
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))] if path.exists()]
@@ -26,10 +28,13 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def docstrings() -> list[doctest.DocTest]:
     names = [lt.__name__, *(f"{lt.__name__}.{module.name}" for module in pkgutil.iter_modules(lt.__path__))]
+    functions = importlib.import_module("lowtide._functions")
+    names += [f"{functions.__name__}.{module.name}" for module in pkgutil.iter_modules(functions.__path__)]
     without = (
         "._core",
         ".__main__",
         *(() if getattr(importlib.util.find_spec("torch"), "origin", None) else (".torch",)),
+        *(() if importlib.util.find_spec("xarray") else (".xarray",)),
     )
     modules = [importlib.import_module(name) for name in names if not name.endswith(without)]
     found = [test for module in modules for test in doctest.DocTestFinder().find(module) if test.examples]
@@ -48,6 +53,33 @@ def test_a_docstring_shows_what_happens(test: doctest.DocTest, doctest_namespace
         test.examples, dict(doctest_namespace), test.name, test.filename, test.lineno, test.docstring
     )
     check(fresh)
+
+
+DOCUMENTED = re.compile(r"`lt\.(\w+)`")
+
+
+def test_the_reference_names_all_that_is_public() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text()
+    table = text[text.index("## Names") : text.index("## Environment")]
+    firsts = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `lt.")]
+    assert sorted(name for first in firsts for name in DOCUMENTED.findall(first)) == sorted(lt.__all__)
+
+
+# Numbers and dtypes have no docstring of their own.
+WITHOUT_EXAMPLES = {"__version__", "__array_api_version__", "linalg", "random", *_constants.__all__}
+
+
+@pytest.mark.parametrize("name", sorted(set(lt.__all__) - WITHOUT_EXAMPLES))
+def test_every_public_name_has_an_example(name: str) -> None:
+    assert ">>> " in (getattr(lt, name).__doc__ or "")
+
+
+def test_the_readmes_first_block_runs_as_typed_in_an_empty_folder(tmp_path: Path) -> None:
+    _, code = next(fenced(ROOT / "README.md", "python"))
+    for _ in range(2):  # and again
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture

@@ -136,3 +136,80 @@ class TestOpen:
         np.save(path, np.ones(11))
         with pytest.raises(lt.DataChangedError, match="Open it again"):
             array.compute()
+
+
+class TestWhatAHeaderSays:
+    def test_options_that_agree_are_taken(self, npy: File) -> None:
+        expected = np.arange(12, dtype="f4").reshape(3, 4)
+        array = lt.open(npy(expected), dtype="float32", shape=(-1, 4), order="C")
+        np.testing.assert_array_equal(array.compute(), expected, strict=True)
+
+    @pytest.mark.parametrize(
+        ("options", "wrong"),
+        [
+            ({"dtype": "int32"}, "dtype"),
+            ({"dtype": ">f4"}, "dtype"),
+            ({"shape": (4, 3)}, "shape"),
+            ({"shape": 12}, "shape"),
+            ({"order": "F"}, "order"),
+            ({"offset": 4}, "offset"),
+        ],
+    )
+    def test_options_that_do_not_are_refused_with_what_it_says(
+        self, npy: File, options: dict[str, Any], wrong: str
+    ) -> None:
+        with pytest.raises(lt.FormatError, match=rf"given {wrong} contradicts its npy header.*float32 \(3, 4\)"):
+            lt.open(npy(np.zeros((3, 4), "f4")), **options)
+
+    def test_an_offset_behind_the_header_reads_what_is_there(self, npy: File) -> None:
+        path = npy(np.arange(4, dtype="u2"))
+        assert lt.open(path, dtype="u1", offset=128).read().tolist() == [0, 0, 1, 0, 2, 0, 3, 0]
+
+    def test_the_header_of_a_token_file_is_not_read_as_tokens(self, tmp_path: Path) -> None:
+        header = np.zeros(256, "i4")
+        header[:3] = 20240520, 1, 4
+        path = tmp_path / "llmc.bin"
+        path.write_bytes(header.tobytes() + np.arange(4, dtype="u2").tobytes())
+        assert lt.open(path, dtype="uint16").read().tolist() == [0, 1, 2, 3]
+        with pytest.raises(lt.FormatError, match="dtype contradicts"):
+            lt.open(path, dtype="uint8")
+
+    @pytest.mark.parametrize("options", [{"shape": (5,)}, {"offset": 8}, {"order": "F"}])
+    def test_bare_numbers_without_a_dtype_are_a_value_error(self, raw: File, options: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="give a dtype"):
+            lt.open(raw(np.arange(5)), **options)
+
+    def test_a_path_may_be_bytes(self, npy: File) -> None:
+        path = npy(np.arange(3))
+        assert lt.open(os.fsencode(path)).read().tolist() == [0, 1, 2]
+        assert lt.memmap(os.fsencode(path), mode="r").nbytes == path.stat().st_size
+
+    @pytest.mark.parametrize(
+        ("content", "title"),
+        [
+            (b"\x89HDF\r\n\x1a\n" + bytes(64), "HDF5"),
+            (b"PK\x03\x04" + bytes(64), "npz"),
+            (b"PAR1" + bytes(64), "Parquet"),
+        ],
+    )
+    @pytest.mark.parametrize("key", [None, "/a/b"])
+    def test_a_format_that_is_known_and_not_opened_says_what_is(
+        self, tmp_path: Path, content: bytes, title: str, key: str | None
+    ) -> None:
+        path = tmp_path / "x.h5"
+        path.write_bytes(content)
+        if title == "Parquet" and key:
+            pytest.skip("its arrays have no keys")
+        with pytest.raises(lt.UnsupportedError, match=rf"{title}.*lowtide opens npy, llm.c, litpkds and raw"):
+            lt.open(path, key=key)
+
+    @pytest.mark.parametrize("marker", ["zarr.json", ".zarray", ".zgroup"])
+    def test_a_zarr_folder_is_known_and_not_opened(self, tmp_path: Path, marker: str) -> None:
+        (tmp_path / "x.zarr").mkdir()
+        (tmp_path / "x.zarr" / marker).write_text("{}")
+        with pytest.raises(lt.UnsupportedError, match="Zarr cannot be opened yet; lowtide opens npy"):
+            lt.open(tmp_path / "x.zarr")
+
+    def test_a_key_is_refused_where_there_is_one_array(self, npy: File) -> None:
+        with pytest.raises(ValueError, match="holds one array, which has no key"):
+            lt.open(npy(np.arange(3)), key="/a")

@@ -28,11 +28,21 @@ def mixed(z: int) -> int:
     return z ^ z >> 31
 
 
+def table(n: int, start: int) -> list[int]:
+    order = [0] * n
+    for i in range(n):
+        at = mixed(start + (i + 1) * 0x9E3779B97F4A7C15 & MASK) * (i + 1) >> 64
+        order[i], order[at] = order[at], i
+    return order
+
+
 def model(n: int, seed: int, stream: int) -> Callable[[int], int]:
     """The definition of the order, which may never change."""
-    bits = max(6, (n - 1).bit_length())
+    bits = (n - 1).bit_length()
     left_bits, right_bits = bits // 2, bits - bits // 2
-    start = mixed(mixed(seed + 0x9E3779B97F4A7C15 & MASK) ^ stream)
+    start = mixed(mixed(mixed(seed + 0x9E3779B97F4A7C15 & MASK) ^ stream) + n * 0x9E3779B97F4A7C15 & MASK)
+    if n <= 32:
+        return table(n, start).__getitem__
     keys = [mixed(start + (i + 1) * 0x9E3779B97F4A7C15 & MASK) for i in range(8)]
 
     def some_bits(half: int, key: int, count: int) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fixture_types import File
-from measures import MiB
+from measures import MiB, bytes_read_by_this_process
 
 import lowtide as lt
 
@@ -94,7 +95,7 @@ class TestSave:
             lt.save(tmp_path / "new.npy", np.zeros(3), resume=True)
 
     def test_other_formats_are_unsupported(self, tmp_path: Path) -> None:
-        with pytest.raises(lt.UnsupportedError, match='"npy" and "raw"'):
+        with pytest.raises(lt.UnsupportedError, match="npy and raw"):
             lt.save(tmp_path / "new.h5", np.zeros(3), format="hdf5")
         assert os.listdir(tmp_path) == []
 
@@ -115,3 +116,31 @@ class TestBfloat16:
         monkeypatch.setitem(sys.modules, "ml_dtypes", None)
         with pytest.raises(lt.UnsupportedError, match=r"pip install ml_dtypes.*lt\.save"):
             lt.open(raw(np.zeros(6, "u2")), dtype="bfloat16").compute()
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", ["q.h5", "q.zarr", "q.npz", "q.NPZ", "q.safetensors", "q.parquet", "q.npy.gz"])
+    def test_a_name_that_promises_another_format_is_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(lt.UnsupportedError, match=r'Name it .*\.npy, or say format="raw"'):
+            lt.save(tmp_path / name, np.arange(3))
+        with pytest.raises(lt.UnsupportedError):
+            lt.create(tmp_path / name, shape=(3,))
+        assert list(tmp_path.iterdir()) == []
+
+    def test_unless_the_format_is_said(self, tmp_path: Path) -> None:
+        lt.save(tmp_path / "q.h5", np.arange(3), format="raw")
+        assert (tmp_path / "q.h5").read_bytes() == np.arange(3).tobytes()
+
+
+def test_a_change_of_order_reads_a_file_once_where_the_budget_holds_it(
+    npy: File, tmp_path: Path, drop_pages: Callable[[Path], None]
+) -> None:
+    expected = np.arange(4 * MiB).reshape(2048, -1)
+    path = npy(expected)
+    drop_pages(path)
+    with lt.budget("160MiB"):
+        before = bytes_read_by_this_process()
+        lt.save(tmp_path / "f.npy", lt.open(path), order="F")
+        assert bytes_read_by_this_process() - before < 1.5 * expected.nbytes
+    assert np.load(tmp_path / "f.npy", mmap_mode="r").flags.f_contiguous
+    np.testing.assert_array_equal(np.load(tmp_path / "f.npy"), expected)

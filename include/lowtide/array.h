@@ -83,6 +83,8 @@ struct RowBlock {
 };
 
 class RowStream;
+class Selection;
+class Source;
 struct ArrayState;
 
 // Blocks one after the other, read ahead within the budget. Not thread-safe; may move between threads.
@@ -140,7 +142,7 @@ class Array {
   Array transpose() const;  // all axes reversed
 
   Buffer read() const;
-  Buffer read(std::span<const Index> indices) const { return index(indices).read(); }
+  Buffer read(std::span<const Index> indices) const;  // the same as index(indices).read()
   // Rows 0 means: chosen from the budget.
   Blocks blocks(std::int64_t rows = 0) const;
   std::uint64_t least_budget_bytes() const;  // the smallest budget in which blocks() runs
@@ -149,7 +151,10 @@ class Array {
   void assign(std::span<const Index> indices, const ConstView& values);
   void flush();  // on disk when it returns
 
-  const ArrayState& state() const { return *state_; }
+  // What gives the elements, and which of them are named: for the layers above this one.
+  const std::shared_ptr<const Source>& source() const;
+  const Selection& selection() const;
+  Array with(Selection selection) const;  // another selection of the same source
 
  private:
   std::shared_ptr<const ArrayState> state_;
@@ -159,12 +164,13 @@ enum class Mode : std::uint8_t { read, read_write };
 
 struct OpenOptions {
   Mode mode = Mode::read;
-  // Any of these says that the file is raw: headerless, in native byte order unless big_endian.
+  // What a headerless file holds. Of a file with a header they must agree with it, or skip it (offset).
   std::optional<DType> dtype = {};
   std::optional<Shape> shape = {};  // at most one -1
   std::uint64_t offset = 0;
-  Order order = Order::c;
+  std::optional<Order> order = {};  // C
   Endian endian = native_endian;
+  std::optional<std::string> key = {};  // which array, in a file or folder that holds many
   bool live = false;  // do not refuse a file that others write to: reads give what is there, as a map would
 };
 

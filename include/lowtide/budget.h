@@ -29,6 +29,11 @@ std::string format_bytes(std::uint64_t bytes);
 // Returns the previous limit. What is held already stays held; the next lease sees the new limit.
 std::uint64_t set_budget(std::uint64_t bytes);
 std::uint64_t set_budget(std::string_view text);
+// What does not fit beside results of other threads waits for them: this many seconds since the last time that less was missing than
+// ever before, first come, first served; then BudgetError. 2 unless set; 0 refuses at once. Nobody waits for what only its own thread,
+// or a thread that waits too, could give back. Returns the previous one.
+double set_budget_wait(double seconds);
+double budget_wait();
 // Set by set_budget(), else LOWTIDE_BUDGET, else half of what is available at first use.
 std::uint64_t budget();
 // Where the limit came from, in words: "set_budget", "LOWTIDE_BUDGET", "half of 15.2 GiB available".

@@ -34,6 +34,7 @@ enum class DType : std::uint8_t {
 inline constexpr std::size_t dtype_count = 15;
 
 std::size_t itemsize(DType dtype);
+std::size_t alignment(DType dtype);  // of an element: its size, or that of a complex number's part
 // "bool", "int8", … "complex128": NumPy's names, and "bfloat16".
 std::string_view name(DType dtype);
 // Accepts names ("float32"), NumPy codes ("f4", "<f4", "|b1", "?") of native byte order.

@@ -65,6 +65,12 @@ class UnsupportedError : public Error {
   using Error::Error;
 };
 
+// An operation that is not defined for a dtype. TypeError in Python, where it is no lt.Error.
+class TypeError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
 // The caller asked to stop (Ctrl-C, or a cancel hook).
 class CancelledError : public Error {
  public:

@@ -19,6 +19,12 @@ struct LoaderShare {
   bool drop_last = false;                     // leave out the end of a loop that is not a full batch for every rank
 };
 
+// Where whoever takes batches stands.
+struct StreamPlace {
+  std::uint64_t position = 0;  // samples taken from the stream, by all ranks together
+  bool loop_ended = false;     // next() says so before it goes on
+};
+
 // A hash of samples of every file's content: the same data elsewhere has the same one.
 struct DataFingerprint {
   std::uint64_t file_count = 0;

@@ -4,9 +4,9 @@
 //   std::uint64_t index = p(position);          // every index exactly once
 //   p.inverse(index) == position;
 //
-// A cycle-walking Feistel network over the least number of bits (6 or more) that holds n - 1; its keys come from (seed, stream), so
-// that epochs of one seed differ (stream = epoch). The order of (n, seed, stream) is a promise: it is the same on every machine and
-// in every release, since checkpoints depend on it.
+// A cycle-walking Feistel network over the least number of bits that holds n - 1; up to 32, a table. Its keys come from (n, seed,
+// stream), so that epochs of one seed differ (stream = epoch), and data sets of nearly the same size are unrelated. The order of
+// (n, seed, stream) is a promise: it is the same on every machine and in every release, since checkpoints depend on it.
 //
 // Immutable; thread-safe; never allocates.
 #pragma once
@@ -26,10 +26,14 @@ class Permutation {
   std::uint64_t inverse(std::uint64_t index) const;        // REQUIRES: index < size()
 
  private:
-  static constexpr int round_count = 8;  // with 6, pairs of n = 64 are unequally frequent
+  static constexpr int round_count = 8;               // with 6, pairs of n = 64 are unequally frequent
+  static constexpr std::uint64_t most_in_table = 32;  // a network of 6 bits would be left 64 / n times on the way
+  void fill_table(std::uint64_t state);
+
   std::uint64_t n_;
-  int left_bits_, right_bits_;
-  std::array<std::uint64_t, round_count> keys_;
+  int left_bits_ = 0, right_bits_ = 0;
+  std::array<std::uint64_t, round_count> keys_{};
+  std::array<std::uint8_t, most_in_table> table_{}, places_{};
 };
 
 }  // namespace lowtide

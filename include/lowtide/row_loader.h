@@ -76,8 +76,14 @@ class RowLoader {
   ~RowLoader();
 
   std::optional<RowBatch> next();  // nothing at the end of a loop; the call after that begins the next
+  // A new loop: goes on where the last one stopped, and behind its end if all its batches were taken.
+  void begin_loop();
+  std::optional<std::uint64_t> batches_left() const;  // of this loop; nothing if it never ends
+  std::optional<std::uint64_t> batches_a_loop() const;
   RowLoaderState state(std::uint64_t ahead = 0) const;
   void load(const RowLoaderState& state);  // throws DataChangedError, naming the file, if the data is not the same
+  StreamPlace place() const;
+  void seek(const StreamPlace& place);  // whatever the data
   void set_share(const LoaderShare& share);
   void stop();
 

@@ -4,7 +4,8 @@
 //   w.append(ConstView{…});        // rows at the end
 //   w.close();                     // commit: synced, then named; without close() nothing appears
 //
-// Not thread-safe. Blocks for the disk.
+// Thread-safe: one call at a time writes, others wait for it; rows of one append() stay together. Blocks for the disk. A Writer whose
+// write failed half-way never commits. A child of fork() cannot use its parent's.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ class Writer {
   void assign(std::span<const Index> indices, const ConstView& values);
   void append(const ConstView& rows);  // grows axis 0; C order only
   void close();                        // commit
-  void discard() noexcept;
+  void discard();
   bool closed() const;
 
  private:

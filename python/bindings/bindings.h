@@ -3,7 +3,6 @@
 
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -20,6 +19,40 @@
 #include "lowtide/lowtide.h"
 
 namespace nb = nanobind;
+
+namespace lowtide::python {
+
+// The bytes of a path or of a text that names one: str (as os.fsencode gives it, so that names that are no UTF-8 survive) or bytes from
+// Python, str to it.
+struct FsText {
+  std::string bytes;
+};
+
+}  // namespace lowtide::python
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<lowtide::python::FsText> {
+  NB_TYPE_CASTER(lowtide::python::FsText, io_name("str | bytes", "str"))
+
+  bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
+    const object encoded = steal(PyUnicode_Check(source.ptr()) ? PyUnicode_EncodeFSDefault(source.ptr())
+                                 : PyBytes_Check(source.ptr()) ? source.inc_ref().ptr()
+                                                               : nullptr);
+    if (!encoded.is_valid()) {
+      PyErr_Clear();
+      return false;
+    }
+    value.bytes.assign(PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+    return true;
+  }
+  static handle from_cpp(const lowtide::python::FsText& text, rv_policy, cleanup_list*) noexcept {
+    return PyUnicode_DecodeFSDefaultAndSize(text.bytes.data(), static_cast<Py_ssize_t>(text.bytes.size()));
+  }
+};
+
+}  // namespace nanobind::detail
 
 namespace lowtide::python {
 
@@ -68,15 +101,24 @@ using Nogil = nb::call_guard<GilReleased>;
 void bind_errors(nb::module_& m);
 void bind_budget(nb::module_& m);
 void bind_array(nb::module_& m);
+void bind_compute(nb::module_& m);
 void bind_writer(nb::module_& m);
+void bind_exporter(nb::module_& m);
 void bind_mapping(nb::module_& m);
 void bind_info(nb::module_& m);
+void bind_doctor(nb::module_& m);
 void bind_permutation(nb::module_& m);
 void bind_row_loader(nb::module_& m);
 void bind_token_loader(nb::module_& m);
 
+// Only a name for what functions return.
+class NumpyArray : public nb::object {
+  NB_OBJECT(NumpyArray, nb::object, "numpy.typing.NDArray", PyObject_CheckBuffer)
+};
+void import_numpy();  // before the others
 // The array keeps the buffer, and with it the lease, until it is garbage collected.
-nb::ndarray<nb::numpy> to_numpy(Buffer buffer);
+NumpyArray to_numpy(Buffer buffer);
+nb::object to_scalar(const std::byte* element, DType dtype);
 
 // A buffer-protocol view of a Python object, released when it goes.
 class BufferView {

@@ -8,6 +8,8 @@ void bind_budget(nb::module_& m) {
       .def("release", &Lease::release)
       .def_prop_ro("nbytes", &Lease::bytes);
   m.def("set_budget", [](std::uint64_t bytes) { return set_budget(bytes); }, nb::arg("bytes"));
+  m.def("set_budget_wait", &set_budget_wait, nb::arg("seconds"));
+  m.def("budget_wait", &budget_wait);
   m.def("parse_bytes", &parse_bytes, nb::arg("text"));
   m.def("format_bytes", &format_bytes, nb::arg("count"));
   m.def("budget", &budget);
@@ -18,8 +20,9 @@ void bind_budget(nb::module_& m) {
     return nb::make_tuple(u.limit_bytes, u.held_bytes, u.peak_bytes, u.by_purpose);
   });
   m.def(
-      "lease_index", [](std::uint64_t bytes) { return Budget::process().take(bytes, Purpose::index, "an index"); },
-      nb::arg("bytes"), Nogil());
+      "lease_index",
+      [](std::uint64_t bytes, const std::string& what) { return Budget::process().take(bytes, Purpose::index, what); },
+      nb::arg("bytes"), nb::arg("what") = "an index", Nogil());
 }
 
 }  // namespace lowtide::python

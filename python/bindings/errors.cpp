@@ -7,8 +7,8 @@ namespace lowtide::python {
 namespace {
 
 template <class... Arguments>
-void raise(const char* maker, Arguments... arguments) {
-  const nb::object error = nb::module_::import_("lowtide.errors").attr(maker)(arguments...);
+void raise(const char* maker, const char* message, Arguments... arguments) {
+  const nb::object error = nb::module_::import_("lowtide.errors").attr(maker)(FsText{message}, arguments...);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
 }
 
@@ -18,7 +18,7 @@ void translate(const std::exception_ptr& pointer, void*) {
   } catch (const BudgetError& e) {
     raise("BudgetError", e.what(), e.needed_bytes(), e.limit_bytes());
   } catch (const IoError& e) {
-    raise("io_error", e.what(), e.code(), e.path(), e.offset());
+    raise("io_error", e.what(), e.code(), FsText{e.path()}, e.offset());
   } catch (const FormatError& e) {
     raise("FormatError", e.what());
   } catch (const DataChangedError& e) {
@@ -29,6 +29,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     raise("CancelledError", e.what());
   } catch (const Error& e) {
     raise("Error", e.what());
+  } catch (const TypeError& e) {
+    PyErr_SetString(PyExc_TypeError, e.what());
   }
 }
 
@@ -44,12 +46,19 @@ void collect_garbage() {
   or_sleep_at_exit([] { nb::module_::import_("gc").attr("collect")(); });
 }
 
+// Only Python knows of workers among which a budget is divided.
+void take_share() {
+  const GilHeld gil;
+  or_sleep_at_exit([] { nb::module_::import_("lowtide.budget").attr("take_share")(); });
+}
+
 }  // namespace
 
 void bind_errors(nb::module_&) {
   nb::register_exception_translator(translate);
   set_interrupt_hook(check_signals);
   set_last_resort(collect_garbage);
+  set_first_use(take_share);
 }
 
 }  // namespace lowtide::python

@@ -1,5 +1,5 @@
 #include "bindings.h"
-#include "lowtide/io/fault.h"
+#include "lowtide/base/fault.h"
 #include "lowtide/io/file.h"
 
 namespace lowtide::python {
@@ -9,7 +9,7 @@ void bind_info(nb::module_& m) {
   m.def("open_files", [] {
     nb::list files;
     for (const auto& file : io::File::all_open())
-      files.append(nb::make_tuple(file->path(), name(file->mode()), file->mode_reason()));
+      files.append(nb::make_tuple(FsText{file->path()}, name(file->mode()), file->mode_reason()));
     return files;
   });
   m.def("uring_refusal", &io::uring_refusal);

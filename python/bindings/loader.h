@@ -34,8 +34,35 @@ void bind_loader(nb::class_<Loader>& bound, nb::tuple (*to_tuple)(const State&))
             loader.set_share(converted);
           },
           nb::arg("share"))
+      .def("begin_loop", &Loader::begin_loop, Nogil())
+      .def("batches_left", &Loader::batches_left, Nogil())
+      .def("batches_a_loop", &Loader::batches_a_loop, Nogil())
+      .def("place",
+           [](const Loader& loader) {
+             StreamPlace place;
+             {
+               const GilReleased nogil;
+               place = loader.place();
+             }
+             return nb::make_tuple(place.position, place.loop_ended);
+           })
+      .def(
+          "seek",
+          [](Loader& loader, std::uint64_t position, bool loop_ended) {
+            const GilReleased nogil;
+            loader.seek({position, loop_ended});
+          },
+          nb::arg("position"), nb::arg("loop_ended"))
       .def("stop", &Loader::stop, Nogil())
-      .def("stats", [](const Loader& loader) { return to_dict(loader.stats()); })
+      .def("stats",
+           [](const Loader& loader) {
+             LoaderStats stats;
+             {
+               const GilReleased nogil;
+               stats = loader.stats();
+             }
+             return to_dict(stats);
+           })
       .def_prop_ro("seed", [](const Loader& loader) { return loader.options().seed; });
 }
 

@@ -1,13 +1,13 @@
-#include "lowtide/io/mapping.h"
+#include "lowtide/guard/mapping.h"
 
 #include "bindings.h"
+#include "lowtide/guard/mapping_guard.h"
 
 namespace lowtide::python {
 namespace {
 
-io::Mapping mapping_at(std::uintptr_t address, std::uint64_t bytes, const std::string& path,
-                       std::uint64_t file_offset) {
-  return {reinterpret_cast<std::byte*>(address), bytes, path, file_offset};
+guard::Mapping mapping_at(std::uintptr_t address, std::uint64_t bytes, const FsText& path, std::uint64_t file_offset) {
+  return {reinterpret_cast<std::byte*>(address), bytes, path.bytes, file_offset};
 }
 
 }  // namespace
@@ -15,26 +15,20 @@ io::Mapping mapping_at(std::uintptr_t address, std::uint64_t bytes, const std::s
 void bind_mapping(nb::module_& m) {
   m.def(
       "release_mapping",
-      [](std::uintptr_t address, std::uint64_t bytes, const std::string& path, std::uint64_t file_offset) {
-        return io::release_mapping(mapping_at(address, bytes, path, file_offset));
+      [](std::uintptr_t address, std::uint64_t bytes, const FsText& path, std::uint64_t file_offset) {
+        return guard::release_mapping(mapping_at(address, bytes, path, file_offset));
       },
       nb::arg("address"), nb::arg("bytes"), nb::arg("path"), nb::arg("file_offset"), Nogil());
-  m.def(
-      "resident_bytes",
-      [](std::uintptr_t address, std::uint64_t bytes, const std::string& path, std::uint64_t file_offset) {
-        return io::resident_bytes(mapping_at(address, bytes, path, file_offset));
-      },
-      nb::arg("address"), nb::arg("bytes"), nb::arg("path"), nb::arg("file_offset"), Nogil());
-  nb::class_<io::MappingGuard>(m, "MappingGuard")
+  nb::class_<guard::MappingGuard>(m, "MappingGuard")
       .def(
           "__init__",
-          [](io::MappingGuard* self, std::uintptr_t address, std::uint64_t bytes, const std::string& path,
+          [](guard::MappingGuard* self, std::uintptr_t address, std::uint64_t bytes, const FsText& path,
              std::uint64_t file_offset, std::uint64_t limit) {
-            new (self) io::MappingGuard(mapping_at(address, bytes, path, file_offset), limit);
+            new (self) guard::MappingGuard(mapping_at(address, bytes, path, file_offset), limit);
           },
-          nb::arg("address"), nb::arg("bytes"), nb::arg("path"), nb::arg("file_offset"), nb::arg("limit"))
-      .def("stop", &io::MappingGuard::stop, Nogil())
-      .def_prop_ro("released_bytes", &io::MappingGuard::released_bytes);
+          nb::arg("address"), nb::arg("bytes"), nb::arg("path"), nb::arg("file_offset"), nb::arg("limit"), Nogil())
+      .def("stop", &guard::MappingGuard::stop, Nogil())
+      .def_prop_ro("released_bytes", &guard::MappingGuard::released_bytes);
 }
 
 }  // namespace lowtide::python

@@ -14,7 +14,7 @@ constexpr std::int64_t calls_a_slice = 1 << 16;  // a few milliseconds, then Ctr
 
 // index_at(i) for every item of a new array.
 template <class IndexAt>
-nb::ndarray<nb::numpy> indices(const Shape& shape, IndexAt index_at) {
+NumpyArray indices(const Shape& shape, IndexAt index_at) {
   Buffer buffer;
   {
     const GilReleased nogil;
@@ -42,7 +42,7 @@ std::uint64_t checked(Integer value, std::uint64_t n, bool from_end, const char*
 }
 
 template <class Integer>
-nb::ndarray<nb::numpy> mapped(const Permutation& p, const BufferView& values, bool inverse) {
+NumpyArray mapped(const Permutation& p, const BufferView& values, bool inverse) {
   const auto* items = static_cast<const Integer*>(values.data());
   if (inverse)
     return indices(values.shape(),

@@ -37,7 +37,7 @@ std::vector<RowColumn> columns_of(nb::handle pairs) {
 nb::object batch_list(RowBatch batch) {
   nb::list out;
   for (std::size_t i = 0; i < batch.columns.size(); ++i) {
-    nb::object values = nb::cast(to_numpy(std::move(batch.columns[i])));
+    nb::object values = to_numpy(std::move(batch.columns[i]));
     if (i < batch.offsets.size() && batch.offsets[i].data() != nullptr)
       out.append(nb::make_tuple(values, to_numpy(std::move(batch.offsets[i]))));
     else

@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "bindings.h"
 
 namespace lowtide::python {
@@ -11,9 +13,14 @@ SaveOptions save_options(const std::optional<std::string>& dtype, const std::str
   options.format = format;
   options.overwrite = overwrite;
   if (!progress.is_none()) {
-    options.progress = [progress](std::uint64_t done, std::uint64_t total) {
+    // The core copies and drops its function without Python's lock.
+    const std::shared_ptr<nb::object> call(new nb::object(progress), [](nb::object* last) {
       const GilHeld gil;
-      or_sleep_at_exit([&] { progress(done, total); });
+      delete last;
+    });
+    options.progress = [call](std::uint64_t done, std::uint64_t total) {
+      const GilHeld gil;
+      or_sleep_at_exit([&] { (*call)(done, total); });
     };
   }
   return options;
@@ -25,7 +32,7 @@ void bind_writer(nb::module_& m) {
   nb::class_<Writer>(m, "Writer")
       .def_prop_ro("shape", [](const Writer& w) { return nb::tuple(nb::cast(w.shape())); })
       .def_prop_ro("dtype", [](const Writer& w) { return name(w.dtype()); })
-      .def_prop_ro("path", &Writer::path)
+      .def_prop_ro("path", [](const Writer& w) { return FsText{w.path()}; })
       .def_prop_ro("closed", &Writer::closed)
       .def(
           "assign",
@@ -51,31 +58,32 @@ void bind_writer(nb::module_& m) {
 
   m.def(
       "create",
-      [](const std::string& path, const Shape& shape, const std::string& dtype, const std::string& order,
-         const std::optional<std::string>& format,
-         bool overwrite) { return create(path, {shape, parse_dtype(dtype), parse_order(order), format, overwrite}); },
+      [](const FsText& path, const Shape& shape, const std::string& dtype, const std::string& order,
+         const std::optional<std::string>& format, bool overwrite) {
+        return create(path.bytes, {shape, parse_dtype(dtype), parse_order(order), format, overwrite});
+      },
       nb::arg("path"), nb::arg("shape"), nb::arg("dtype"), nb::arg("order"), nb::arg("format").none(),
       nb::arg("overwrite"), Nogil());
   m.def(
       "save_array",
-      [](const std::string& path, const Array& array, const std::optional<std::string>& dtype, const std::string& order,
+      [](const FsText& path, const Array& array, const std::optional<std::string>& dtype, const std::string& order,
          const std::optional<std::string>& format, bool overwrite, const nb::object& progress) {
         const SaveOptions options = save_options(dtype, order, format, overwrite, progress);
         const GilReleased nogil;
-        save(path, array, options);
+        save(path.bytes, array, options);
       },
       nb::arg("path"), nb::arg("array"), nb::arg("dtype").none(), nb::arg("order"), nb::arg("format").none(),
       nb::arg("overwrite"), nb::arg("progress").none());
   m.def(
       "save_values",
-      [](const std::string& path, nb::handle values, std::string_view values_dtype,
-         const std::optional<std::string>& dtype, const std::string& order, const std::optional<std::string>& format,
-         bool overwrite, const nb::object& progress) {
+      [](const FsText& path, nb::handle values, std::string_view values_dtype, const std::optional<std::string>& dtype,
+         const std::string& order, const std::optional<std::string>& format, bool overwrite,
+         const nb::object& progress) {
         const BufferView buffer(values);
         const ConstView view = const_view(buffer, values_dtype);
         const SaveOptions options = save_options(dtype, order, format, overwrite, progress);
         const GilReleased nogil;
-        save(path, view, options);
+        save(path.bytes, view, options);
       },
       nb::arg("path"), nb::arg("values"), nb::arg("values_dtype"), nb::arg("dtype").none(), nb::arg("order"),
       nb::arg("format").none(), nb::arg("overwrite"), nb::arg("progress").none());

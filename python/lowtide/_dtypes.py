@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _leased
 from .errors import UnsupportedError
 
 _NAMES = (
@@ -56,6 +56,11 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return _BY_NAME[name]
 
 
+def itemsize(name: str) -> int:
+    """Bytes of one element; of bfloat16 also where NumPy lacks it."""
+    return 2 if name == "bfloat16" else _BY_NAME[name].itemsize
+
+
 def as_result(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     """What the core handed over, with the dtype the user knows."""
     return array.view(numpy_dtype(name)) if name == "bfloat16" else array
@@ -64,10 +69,16 @@ def as_result(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
 def as_values(values: Any, into: str | None = None) -> tuple[np.ndarray[Any, Any], str]:
     """Any array-like as memory the core can take, and its dtype's name, after ">" if big-endian. Arrays are not copied.
 
-    Plain Python numbers on their way into dtype `into` are refused as NumPy refuses them: 300 is no uint8.
+    Numbers on their way into dtype `into` are refused as NumPy refuses them: 300 is no uint8, and NaN no integer.
     """
     plain = isinstance(values, bool | int | float | complex | list | tuple)
-    array = np.asarray(values, dtype=_BY_NAME.get(into) if plain and into else None)
+    target = _BY_NAME.get(into) if into else None
+    if target is not None and isinstance(values, np.generic):
+        array = np.empty(1, dtype=target)
+        array[:] = values
+        array = array.reshape(())
+    else:
+        array = _leased.asarray(values, target if plain else None, "the values")
     name, swapped = core_name(array.dtype)
     if name == "bfloat16":
         array = array.view(np.uint16)
@@ -75,8 +86,12 @@ def as_values(values: Any, into: str | None = None) -> tuple[np.ndarray[Any, Any
 
 
 def leased_cast(array: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
-    """`array.astype(dtype)` in memory that the budget pays for."""
-    name, _ = core_name(dtype)
+    """`array.astype(dtype)` in memory that the budget pays for; objects and strings it cannot count."""
+    if np.dtype(dtype).kind not in "biufc":
+        return array.astype(dtype)
+    name, swapped = core_name(dtype)
     cast = as_result(_core.empty(array.shape, name), name)
     np.copyto(cast, array, casting="unsafe")
+    if swapped:
+        return cast.byteswap(inplace=True).view(dtype)
     return cast.astype(dtype, copy=False)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _leased
+from .errors import BudgetError
 
 _INT64 = np.dtype(np.int64)
-_LEASED_FROM = 1 << 16  # converting a small index is not worth a lease
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
@@ -20,6 +21,11 @@ def normalise(index: Any) -> tuple[Any, ...]:
         return (index,)
     items = index if isinstance(index, tuple) else (index,)
     return tuple([_item(item) for item in items])
+
+
+def is_basic(indices: tuple[Any, ...]) -> bool:
+    """Whether NumPy would give a view."""
+    return not any(isinstance(item, np.ndarray) for item in indices)
 
 
 def _item(item: Any) -> Any:
@@ -32,7 +38,7 @@ def _item(item: Any) -> Any:
     if isinstance(item, bool | np.bool_):
         return np.asarray(item, dtype=np.bool_)
     if isinstance(item, np.ndarray):
-        return _array(item)
+        return int(item) if item.ndim == 0 and item.dtype.kind in "iu" else _array(item)
     try:
         return _position(operator.index(item))
     except TypeError:
@@ -40,11 +46,8 @@ def _item(item: Any) -> Any:
 
 
 def _sequence(item: Any) -> np.ndarray[Any, Any]:
-    size = 8 * len(item) if hasattr(item, "__len__") else 0
-    lease = _core.lease_index(size) if size >= _LEASED_FROM else None
-    array = np.asarray(item)
-    found = _array(array.astype(np.int64) if array.size == 0 and isinstance(item, list | tuple) else array)
-    return found if lease is None else _leased(found, lease)
+    array = _leased.asarray(item)
+    return _array(array.astype(np.int64) if array.size == 0 and isinstance(item, list | tuple) else array)
 
 
 def _position(value: int) -> int:
@@ -67,19 +70,20 @@ def _array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     if array.dtype == np.int64 and array.dtype.isnative:
         return array
-    if array.size * 8 < _LEASED_FROM:
+    if array.size * 8 < _leased.LEASED_FROM:
         return array.astype(np.int64)
     lease = _core.lease_index(array.size * 8)
-    return _leased(array.astype(np.int64), lease)
+    return _leased.held(array.astype(np.int64), lease)
 
 
-def _leased(array: np.ndarray[Any, Any], lease: _core.Lease) -> np.ndarray[Any, Any]:
-    held = array.view(_Leased)
-    held.lease = lease
-    return held
+def keep(indices: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Indices as they are now, arrays copied into memory that the budget pays for; None where it cannot."""
+    try:
+        return tuple([_copied(part) if isinstance(part, np.ndarray) else part for part in indices])
+    except BudgetError:
+        return None
 
 
-class _Leased(np.ndarray[Any, Any]):
-    """An index array that budget bytes are held for while it lives."""
-
-    lease: _core.Lease
+def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    lease = _core.lease_index(array.nbytes)
+    return _leased.held(array.copy(), lease)

@@ -11,15 +11,23 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .budget import pickled
 from .errors import FormatError
 
 LIKE = ("numpy", "torch")
+VERSION = 2  # of states: 1 had other permutations and windows that stayed where they were
 Share = tuple[int, int, int, int, int, int | None, bool]
 
 
 @dataclass(frozen=True)
 class LoaderStats:
-    """How a loader has done: who waited for whom, and what it holds."""
+    """How a loader has done: who waited for whom, and what it holds.
+
+    >>> with lt.TokenLoader(tokens_path, block=8, batch=4) as loader:
+    ...     x, y = next(iter(loader))
+    ...     loader.stats().batches, loader.stats().tokens
+    (1, 32)
+    """
 
     batches: int
     samples: int
@@ -83,15 +91,25 @@ class Loader:
     """Batches one after the other, for ever or for some epochs.
 
     A loop goes on where the last one stopped; with ``epochs=n`` it ends after n epochs, and the next loop begins
-    the epoch after.
+    the epoch after. ``next(loader)`` is the next batch.
     """
 
     def _next(self) -> Any:
         """The next batch, or None at the end of a loop."""
         raise NotImplementedError
 
+    def _begin_loop(self) -> None:
+        """Behind the end of a loop whose batches have all been taken, though nobody asked for one more."""
+
     def __iter__(self) -> Iterator[Any]:
+        self._begin_loop()
         return _Loop(self._next)
+
+    def __next__(self) -> Any:
+        batch = self._next()
+        if batch is None:
+            raise StopIteration
+        return batch
 
     def state_dict(self, *, ahead: int = 0) -> dict[str, Any]:
         """Where the loader stands, or will stand after ``ahead`` more batches: small, exact, JSON."""
@@ -144,6 +162,16 @@ class CoreLoader(Loader):
     _share: Share
     _like: str
     _pin: bool
+    _transform: Callable[[Any], Any] | None
+    _made_by_start: tuple[str, ...] = ("_core",)
+
+    def _start(self, seed: int) -> None:
+        """Make the core, and what else belongs to this process alone, from the other attributes."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> Any:
+        fields = {name: value for name, value in self.__dict__.items() if name not in self._made_by_start}
+        return pickled(_started_again, type(self), fields, self._core.seed, self._core.state(0))
 
     @property
     def batch(self) -> int:
@@ -152,6 +180,25 @@ class CoreLoader(Loader):
 
     def _stop(self) -> None:
         self._core.stop()
+
+    def _begin_loop(self) -> None:
+        self._core.begin_loop()
+
+    def _transformed(self, make: Callable[[], Any]) -> Any:
+        """What the user's function makes of the next batch. If it raises, the batch is the next one again."""
+        assert self._transform is not None
+        before = self._core.place()
+        try:
+            batch = make()
+            if batch is None:
+                return None
+            batch = self._transform(batch)
+            if batch is None:
+                raise TypeError("transform returned None: it has to return the batch")
+            return batch
+        except BaseException:
+            self._core.seek(*before)
+            raise
 
     def _set_share(self, share: Share) -> None:
         """Another part of the same stream, from here on."""
@@ -163,8 +210,8 @@ class CoreLoader(Loader):
         self._set_share((batch, rank, world, worker, worker_count, epochs, drop_last))
 
     def _batches_left(self) -> int | None:
-        _, position, ended, *_ = self._core.state(0)
-        return 0 if ended else batches_left(self._share, self._core.samples_per_epoch, position)
+        left: int | None = self._core.batches_left()
+        return left
 
     def _state_after_loop(self) -> dict[str, Any]:
         left = self._batches_left() or 0
@@ -175,7 +222,7 @@ class CoreLoader(Loader):
 
     def __len__(self) -> int:
         """Batches of one loop on this rank, the last one included unless it is dropped; TypeError if it never ends."""
-        count = batches_left(self._share, self._core.samples_per_epoch, 0)
+        count: int | None = self._core.batches_a_loop()
         if count is None:
             raise TypeError("a loader without epochs= has no length: it never ends")
         return count
@@ -192,18 +239,6 @@ class CoreLoader(Loader):
             return f"batches of {batch}{part}"
         why = "" if self._core.stats()["pinned"] else _core.pin_refusal()
         return f"batches of {batch}{part}, {f'not pinned: {why}' if why else 'pinned'}"
-
-
-def batches_left(share: Share, epoch_samples: int, position: int) -> int | None:
-    """Batches of this rank and worker from a position to the end of the loop around it."""
-    batch, rank, world, worker, worker_count, epochs, drop_last = share
-    if epochs is None:
-        return None
-    loop = epochs * epoch_samples
-    steps, rest = divmod(loop - position % loop, batch * world)
-    mine = rest * (rank + 1) // world - rest * rank // world
-    steps += 0 if drop_last or mine == 0 else 1
-    return max(0, steps - worker + worker_count - 1) // worker_count
 
 
 def check_pin(pin: bool | str, like: str) -> bool:
@@ -266,22 +301,44 @@ def share(batch: int, rank: int, world: int, epochs: int | None, drop_last: bool
 def pack_state(kind: str, epoch_samples: int, position: int, **fields: Any) -> dict[str, Any]:
     """A state as users keep it: JSON, and readable."""
     epoch, place = divmod(position, epoch_samples)
-    return {"lowtide": kind, "version": 1, "epoch": epoch, "position": place, **fields}
+    return {"lowtide": kind, "version": VERSION, "epoch": epoch, "position": place, **fields}
 
 
-def unpack_state(state: Any, kind: str, epoch_samples: Callable[[dict[str, Any]], int]) -> tuple[dict[str, Any], int]:
+def unpack_state(state: Any, kind: str, samples: str) -> tuple[dict[str, Any], int]:
     """The fields of a state, and the stream's position; FormatError for what is no state of this kind."""
     checked_state(state, kind)
     with damage(kind):
-        return state, int(state["epoch"]) * epoch_samples(state) + int(state["position"])
+        place, epoch_samples = whole(state, "position"), whole(state, samples)
+        if place >= max(epoch_samples, 1):
+            raise ValueError(f"position {place} is beyond an epoch of {epoch_samples}")
+        return state, whole(state, "epoch") * epoch_samples + place
 
 
 def checked_state(state: Any, kind: str) -> dict[str, Any]:
-    """A state of this kind, or FormatError."""
-    if not isinstance(state, dict) or state.get("lowtide") != kind or state.get("version") != 1:
+    """A state of this kind and version, or FormatError."""
+    if not isinstance(state, dict) or state.get("lowtide") != kind:
         found = state.get("lowtide") if isinstance(state, dict) else type(state).__name__
         raise FormatError(f"not the state of a {kind} loader (found {found!r}): pass what state_dict() returned")
+    if state.get("version") != VERSION:
+        raise FormatError(
+            f"the state of a {kind} loader is of version {state.get('version')}, and this lowtide reads {VERSION}: "
+            "samples come in another order now. Go on with a whole epoch: "
+            f'loader.load_state_dict({{**loader.state_dict(), "epoch": {_next_epoch(state)}}})'
+        )
     return state
+
+
+def _next_epoch(state: dict[str, Any]) -> int:
+    epoch = state.get("epoch")
+    return epoch + 1 if isinstance(epoch, int) else 1
+
+
+def whole(state: dict[str, Any], name: str) -> int:
+    """A number of a state that counts something."""
+    value = state[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**64:
+        raise ValueError(f"{name} is {value!r}")
+    return value
 
 
 @contextmanager
@@ -290,7 +347,9 @@ def damage(kind: str) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise FormatError(f"the state of the {kind} loader is damaged: {error!r}") from error
+        lacks = isinstance(error, KeyError)
+        what = f"it has no {error.args[0]!r}" if lacks else str(error)
+        raise FormatError(f"the state of the {kind} loader is damaged: {what}") from error
 
 
 def pack_data(data: tuple[int, int, str]) -> dict[str, Any]:
@@ -300,4 +359,13 @@ def pack_data(data: tuple[int, int, str]) -> dict[str, Any]:
 
 def unpack_data(data: dict[str, Any]) -> tuple[int, int, str]:
     """A fingerprint, from a state."""
-    return int(data["files"]), int(data["bytes"]), str(data["marks"])
+    return whole(data, "files"), whole(data, "bytes"), str(data["marks"])
+
+
+def _started_again(kind: type[CoreLoader], fields: dict[str, Any], seed: int, state: tuple[Any, ...]) -> CoreLoader:
+    """A loader in another process, where this one stood."""
+    loader = kind.__new__(kind)
+    loader.__dict__.update(fields)
+    loader._start(seed)
+    loader._core.load(*state)
+    return loader

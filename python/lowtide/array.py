@@ -1,179 +1,183 @@
-"""lt.Array: an array in a file, lazy to index, read within the budget."""
+"""lt.Array: elements in a file, in memory or yet to be computed; lazy to index and to compute with."""
 
 from __future__ import annotations
 
-import html
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _core, _dtypes
-from ._index import normalise
+from . import _core, _dtypes, _shown
+from ._arithmetic import Arithmetic
+from ._dispatch import Dispatching
+from ._identity import Opened
+from ._index import keep, normalise
+from ._methods import Methods
+from ._on_disk import OnDisk
+from ._plan import Plan
+from ._recipe import FromFile, InMemory, Made, Recipe, read_again, written
+from ._types import DTypeLike, Index
+from .budget import pickled
+
+_NOTHING = slice(0, 0, None)
+_MOST_STEPS = 16  # a longer chain of views is kept as what it comes to
 
 
-class Array:
-    """An array on disk. Indexing gives another Array and reads nothing; ``compute``, ``read`` and ``blocks`` read.
+class Array(OnDisk, Arithmetic, Methods, Dispatching):
+    """An array in a file, or what is computed of some. Indexing and arithmetic give another Array and read nothing;
+    ``compute``, ``read``, ``blocks`` and ``lt.save`` do, within the budget.
 
     >>> a = lt.open(path)
     >>> a[10:20, ::-1].shape
     (10, 4)
     >>> a.read([0, -1]).shape
     (2, 4)
+    >>> ((a - a.mean(axis=0)) ** 2).sum().item() == 5332800.0
+    True
     """
 
     __slots__ = ("__weakref__", "_core", "_recipe")
     __array_priority__ = 1000
 
-    def __init__(self, core: _core.Array, recipe: tuple[Any, ...] | None = None) -> None:
+    def __init__(self, core: _core.Array, recipe: Recipe) -> None:
         self._core = core
-        self._recipe = recipe  # how to make it again in another process: what _core.open takes, then (method, argument)
+        self._recipe = recipe  # how to make it again in another process
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents, as in NumPy."""
-        return tuple(self._core.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype of what is read (native byte order, whatever the file's)."""
-        return _dtypes.numpy_dtype(self._core.dtype)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self._core.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self._core.size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole selection when read."""
-        return self._core.nbytes
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return 2 if self._core.dtype == "bfloat16" else self.dtype.itemsize
+    @classmethod
+    def _of_file(cls, core: _core.Array, opened: Opened) -> Array:
+        return cls(core, FromFile(core, opened))
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The file; what is computed has none."""
         return self._core.path
+
+    @property
+    def device(self) -> str:
+        """Where results are: always ``"cpu"``."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+        """The array itself, for ``"cpu"``."""
+        if device != "cpu" or stream is not None:
+            raise ValueError(f'an lt.Array is on "cpu", without streams: it cannot go to {device!r}')
+        return self
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        if api_version not in (None, *_shown.API_VERSIONS):
+            raise ValueError(f"lowtide follows the array API of {', '.join(_shown.API_VERSIONS)}, not {api_version!r}")
+        return sys.modules[__package__]
 
     @property
     def T(self) -> Array:
         """The transposed view."""
         return self.transpose()
 
-    def transpose(self, *axes: int) -> Array:
+    @property
+    def mT(self) -> Array:
+        """Each matrix of the last two axes transposed."""
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
+
+    def transpose(self, *axes: Any) -> Array:
         """A view with the axes permuted, or reversed when none are given."""
-        if not axes:
+        if not axes or axes == (None,):
             return self._then("transpose", list(range(self.ndim))[::-1])
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
+        if len(order) != self.ndim:
+            raise ValueError("axes don't match array")
         return self._then("transpose", list(normalize_axis_tuple(order, self.ndim)))
 
-    def __len__(self) -> int:
-        if self.ndim == 0:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __getitem__(self, index: Any) -> Array:
+    def __getitem__(self, index: Index) -> Array:
+        if type(index) is tuple and "dask.array" in sys.modules and _asks_for_nothing(index, self.ndim):
+            return cast("Array", np.empty((0,) * self.ndim, self.dtype))  # Dask asks of what kind its blocks will be
         return self._then("index", normalise(index))
 
     def _then(self, method: str, argument: Any) -> Array:
-        # What is as large as the data, an array of indices, is not kept: nothing would pay for it.
-        plain = all(part is None or part is Ellipsis or isinstance(part, int | slice) for part in argument)
-        recipe = (*self._recipe, (method, argument)) if self._recipe and plain else None
-        return Array(getattr(self._core, method)(argument), recipe)
+        core = getattr(self._core, method)(argument)
+        if not isinstance(self._recipe, FromFile):
+            kept = keep(argument)
+            return Array(core, Made(method, None if kept is None else (self._recipe, kept)))
+        steps, opened = self._recipe.steps, self._recipe.opened
+        if steps is not None and len(steps) >= _MOST_STEPS and (view := core.view()) is not None:
+            return Array(core, FromFile(core, opened, (("with_view", view),)))
+        kept = None if steps is None else keep(argument)
+        return Array(core, FromFile(core, opened, None if kept is None or steps is None else (*steps, (method, kept))))
+
+    def __setitem__(self, index: Index, values: Any) -> None:
+        from ._in_place import assign
+
+        assign(self, index, values)
 
     def __reduce__(self) -> Any:
-        if self._recipe is None:
-            raise TypeError(
-                "an array indexed by an array cannot be pickled: pickle what it came from, and index that again"
-            )
-        return _made_again, (self._recipe,)
+        return pickled(_made_again, written(self._recipe))
 
-    def __setitem__(self, index: Any, values: Any) -> None:
-        if isinstance(values, Array):
-            values = values.compute()
-        array, name = _dtypes.as_values(values, self._core.dtype)
-        self._core.assign(normalise(index), array, name)
+    def __dask_tokenize__(self) -> Any:
+        return written(self._recipe)
 
-    def read(self, index: Any = Ellipsis) -> np.ndarray[Any, Any]:
+    def __copy__(self) -> Array:
+        return Array(self._core, self._recipe)
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self.__copy__()
+
+    def read(self, index: Index = Ellipsis) -> np.ndarray[Any, Any]:
         """Read a selection now: the same as ``a[index].compute()``, in one batch of IO.
 
         >>> a.read(slice(0, 2)).shape
         (2, 4)
         """
-        return self._result(self._core.read_at(normalise(index)))
+        if type(index) is tuple and (element := self._core.element(index)) is not None:
+            return _dtypes.as_result(np.asarray(element), self._core.dtype)
+        return _dtypes.as_result(self._core.read_at(normalise(index)), self._core.dtype)
 
     def compute(self) -> np.ndarray[Any, Any]:
-        """The whole selection as an ndarray. Its bytes count against the budget until it is garbage collected.
+        """All elements as an ndarray. Its bytes count against the budget until it is garbage collected.
 
         Raises BudgetError, before anything is read, if they do not fit.
+
+        >>> (a * 2).compute()[:2, 0].tolist()
+        [0.0, 8.0]
         """
-        return self._result(self._core.read())
+        return self.to_numpy()
 
-    def _result(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return _dtypes.as_result(array, self._core.dtype)
+    def explain(self) -> Plan:
+        """What computing it would take: budget, bytes, and the passes over the inputs. Computes nothing.
 
-    def blocks(self, rows: int | None = None) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
-        """Yield ``(start, rows)`` along axis 0, read ahead within the budget.
-
-        >>> sum(len(block) for _, block in a.blocks()) == len(a)
-        True
+        >>> a.sum(axis=0).explain().read_bytes
+        3200
         """
-        if rows is not None and rows < 1:
-            raise ValueError(f"blocks(rows={rows}): rows must be positive; leave it out to let the budget choose")
-        return self._blocks(self._core.blocks(rows or 0))
+        return Plan.of([self._core])
 
-    def _blocks(self, stream: _core.Blocks) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
-        while (item := stream.next()) is not None:
-            start, block = item
-            del item
-            yield start, self._result(block)
-            del block  # so that its memory can be filled again
+    def item(self, *index: int) -> Any:
+        """The one element, or that at a flat or full index, as a Python scalar."""
+        if not index:
+            return self._only()
+        place = np.unravel_index(int(index[0]), self.shape) if len(index) == 1 and self.ndim != 1 else index
+        return self.read(tuple(int(i) for i in place)).item()
 
-    def item(self) -> Any:
-        """The one element, as a Python scalar."""
-        if self.size != 1:
-            raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return self.compute().item()
-
-    def flush(self) -> None:
-        """Wait until everything assigned is on disk."""
-        self._core.flush()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            raise ValueError("an array on disk cannot be seen as an ndarray without a copy")
+            raise ValueError("a lazy array cannot be seen as an ndarray without a copy")
         array = self.compute()
         return array if dtype is None or array.dtype == dtype else _dtypes.leased_cast(array, dtype)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.compute().__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __complex__(self) -> complex:
-        return complex(self.item())
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ValueError("The truth value of an array with more than one element is ambiguous.")
-        return bool(self.item())
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        options: dict[str, Any] = {"stream": stream, "max_version": max_version, "dl_device": dl_device}
+        if copy is False and isinstance(self._recipe, InMemory) and self._recipe.array.dtype == self.dtype:
+            return np.asarray(self._recipe.array).__dlpack__(**options, copy=False)
+        kept = copy if self._core.is_file else None  # what is computed is new, and nobody else's
+        return super().__dlpack__(**options, copy=kept)
 
     def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
         if self.ndim == 0:
@@ -182,35 +186,19 @@ class Array:
             yield from block  # a row keeps its block, and with it the block's lease
 
     def _facts(self) -> list[tuple[str, str]]:
-        order = {"C": "C order", "F": "Fortran order"}[self._core.order]
-        return [
-            ("file", self.path),
-            ("shape", str(self.shape)),
-            ("dtype", self._core.dtype),
-            ("bytes", _core.format_bytes(self.nbytes)),
-            ("stored as", f"{self._core.format}, {order}{', big-endian' if self._core.big_endian else ''}"),
-            ("IO", self._core.io_mode),
-            ("least budget", _core.format_bytes(self._core.least_budget)),
-            ("read whole in", _core.format_bytes(self.nbytes + (2 << 20))),
-        ]
+        return _shown.facts(self)
 
     def __repr__(self) -> str:
-        facts = dict(self._facts())
-        return f"<lowtide.Array {self.shape} {self._core.dtype}, {facts['bytes']}, {facts['stored as']}, {self.path!r}>"
+        return _shown.text(self)
 
     def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><th {left}>{html.escape(key)}</th><td {left}>{html.escape(value)}</td></tr>"
-            for key, value in self._facts()
-        )
-        return f"<table><caption>lowtide.Array</caption>{rows}</table>"
+        return _shown.html(self)
 
 
-def _made_again(recipe: tuple[Any, ...]) -> Array:
+def _asks_for_nothing(index: tuple[Any, ...], ndim: int) -> bool:
+    return len(index) == ndim > 0 and all(type(item) is slice and item == _NOTHING for item in index)
+
+
+def _made_again(entries: list[Any]) -> Array:
     """An array in another process."""
-    opened, *steps = recipe
-    core = _core.open(*opened)
-    for method, argument in steps:
-        core = getattr(core, method)(argument)
-    return Array(core, recipe)
+    return Array(*read_again(entries)[-1])

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from . import _core, _dtypes
-from ._index import normalise
+from ._core import Writer as CoreWriter
+from ._mapped import Mapped
+from ._on_disk import Assignable, OnDisk
+from ._types import DTypeLike, Format, Order, PathLike, Progress, Values
 from .array import Array
 from .errors import UnsupportedError
 from .progress import reporter
 
-Progress = bool | Callable[[int, int], None] | None
-
 
 def open(
-    path: str | os.PathLike[str],
-    mode: str = "r",
+    path: PathLike,
+    mode: Literal["r", "r+"] = "r",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     shape: int | Sequence[int] | None = None,
     offset: int = 0,
-    order: str = "C",
+    order: Order | None = None,
+    key: str | None = None,
 ) -> Array:
     """Open an array file. The format is told from its content, not from its name.
 
-    A file without a header needs ``dtype`` (and, unless it is one-dimensional, ``shape``, with at most one -1).
+    A file without a header needs ``dtype`` (and, unless it is one-dimensional, ``shape``, with at most one -1;
+    ``order`` is "C" unless said). What is said of a file with a header must agree with it. ``key`` names one array
+    in a file or folder that holds many; no such format can be opened yet. At the end of a ``with`` block everything
+    assigned is on disk.
 
     >>> lt.open(path).shape
     (100, 4)
@@ -43,11 +48,11 @@ def open(
         raise ValueError(f"offset must not be negative, but it is {offset}")
     extents = None if shape is None else _extents(shape)
     options = (mode, name, extents, offset, order, big_endian, False)
-    core = _core.open(os.fspath(path), *options)
-    return Array(core, ((core.path, *options),))
+    core = _core.open(os.fsdecode(path), *options, key)
+    return Array._of_file(core, (core.absolute_path, *options))
 
 
-class Writer:
+class Writer(Assignable):
     """A new array file that appears under its name, whole, when it is closed; an exception leaves nothing behind.
 
     >>> with lt.create(new_path, shape=(0, 3), dtype="f4") as w:
@@ -57,19 +62,10 @@ class Writer:
     """
 
     __slots__ = ("_core",)
+    _core: CoreWriter
 
-    def __init__(self, core: _core.Writer) -> None:
+    def __init__(self, core: CoreWriter) -> None:
         self._core = core
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents so far: append() grows the first."""
-        return tuple(self._core.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the file; what is written is cast to it."""
-        return _dtypes.numpy_dtype(self._core.dtype)
 
     @property
     def path(self) -> str:
@@ -81,13 +77,9 @@ class Writer:
         """Whether the file was committed or discarded."""
         return self._core.closed
 
-    def __setitem__(self, index: Any, values: Any) -> None:
-        array, name = _dtypes.as_values(values.compute() if isinstance(values, Array) else values, self._core.dtype)
-        self._core.assign(normalise(index), array, name)
-
-    def append(self, rows: Any) -> None:
+    def append(self, rows: Values) -> None:
         """Add rows (or one row) at the end of axis 0."""
-        array, name = _dtypes.as_values(rows.compute() if isinstance(rows, Array) else rows, self._core.dtype)
+        array, name = self._values(rows)
         self._core.append(array, name)
 
     def close(self) -> None:
@@ -115,33 +107,38 @@ class Writer:
 
 
 def create(
-    path: str | os.PathLike[str],
+    path: PathLike,
     shape: int | Sequence[int],
-    dtype: Any = "float64",
+    dtype: DTypeLike = "float64",
     *,
-    order: str = "C",
-    format: str | None = None,
+    order: Order = "C",
+    format: Format | None = None,
     overwrite: bool = False,
 ) -> Writer:
     """Begin a new array file: ``w[i:j] = block``, ``w.append(rows)``, then ``w.close()`` or the end of ``with``.
 
     A shape that begins with 0 is grown by ``append``. Elements that are never written are zero.
+
+    >>> with lt.create(new_path, shape=(4, 2), dtype="int32") as w:
+    ...     w[1:3] = [[1, 2], [3, 4]]
+    >>> lt.open(new_path).read().tolist()
+    [[0, 0], [1, 2], [3, 4], [0, 0]]
     """
     extents = _extents(shape)
     name = _little(dtype)
-    return Writer(_core.create(os.fspath(path), extents, name, order, format, overwrite))
+    return Writer(_core.create(os.fsdecode(path), extents, name, order, format, overwrite))
 
 
 def save(
-    path: str | os.PathLike[str],
-    x: Any,
+    path: PathLike,
+    x: OnDisk | Values,
     *,
     progress: Progress = None,
     resume: bool = False,
     overwrite: bool = False,
-    dtype: Any = None,
-    order: str = "C",
-    format: str | None = None,
+    dtype: DTypeLike | None = None,
+    order: Order = "C",
+    format: Format | None = None,
 ) -> None:
     """Write an array to a new file, streamed within the budget; atomic and synced.
 
@@ -154,12 +151,26 @@ def save(
     if resume:
         raise UnsupportedError("resume=True is not there yet: a save that was stopped starts again from the beginning")
     name = None if dtype is None else _little(dtype)
-    with reporter(progress, os.fspath(path)) as report:
-        if isinstance(x, Array):
-            _core.save_array(os.fspath(path), x._core, name, order, format, overwrite, report)
+    with reporter(progress, os.fsdecode(path)) as report:
+        if isinstance(x, Mapped):
+            _save_blocks(os.fsdecode(path), x, name, order, format, overwrite, report)
+        elif isinstance(x, OnDisk):
+            _core.save_array(os.fsdecode(path), x._core, name, order, format, overwrite, report)
         else:
             values, values_name = _dtypes.as_values(x)
-            _core.save_values(os.fspath(path), values, values_name, name, order, format, overwrite, report)
+            _core.save_values(os.fsdecode(path), values, values_name, name, order, format, overwrite, report)
+
+
+def _save_blocks(
+    path: str, x: Mapped, name: str | None, order: Order, format: Format | None, overwrite: bool, report: Any
+) -> None:
+    """What a Python function makes, as it makes it."""
+    with Writer(_core.create(path, list(x.shape), name or x._name, order, format, overwrite)) as writer:
+        for start, block in x.blocks():
+            writer[start : start + len(block)] = block
+            if report is not None:
+                report((start + len(block)) * (x.nbytes // x.shape[0]), x.nbytes)
+            del block
 
 
 def _extents(shape: int | Sequence[int]) -> list[int]:

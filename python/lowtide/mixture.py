@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from . import _loader
-
-# Shares and credits are whole numbers, this many to a batch: a resumed run adds up to the same bits, and weights change
-# without rounding what is owed. Weights in thousandths, and ratios of small numbers, are exact.
-_ONE = math.lcm(*range(1, 29)) * 5 << 8
+from ._join import joined
+from ._mixture_plan import Plan, furthest_behind, served, shares_of
 
 Weights = Sequence[float] | Mapping[str, float]
 
@@ -34,26 +32,31 @@ class MixtureStats(NamedTuple):
 
 
 class Mixture(_loader.Loader):
-    """Batches of several loaders, each as often as its weight says, in an order that is the same on every rank.
+    """Samples of several loaders, each as often as its weight says, in an order that is the same on every rank.
 
-    Every batch goes to the loader that is furthest behind its share; ties go to the first. Each has then had its share
-    of the batches so far, less than one batch more, and less than ``len(loaders) - 1`` batches fewer.
+    Every sample is of the loader that is furthest behind its share; ties go to the first. Each has then had its share
+    of the samples so far, less than one sample more, and less than ``len(loaders) - 1`` fewer. ``by="batch"`` mixes
+    whole batches in the same way.
 
     >>> web = lt.TokenLoader(tokens_path, block=8, batch=4)
     >>> code = lt.TokenLoader(tokens_path, block=8, batch=4, seed=1)
     >>> mixture = lt.Mixture({"web": web, "code": code}, weights={"web": 3, "code": 1})
-    >>> [mixture.source.name for _, batch in zip(range(8), mixture)]
-    ['web', 'web', 'code', 'web', 'web', 'web', 'code', 'web']
+    >>> x, y = next(mixture)
+    >>> x.shape, [source.name for source in mixture.sources]
+    ((4, 8), ['web', 'web', 'code', 'web'])
     >>> mixture.counts
-    {'web': 6, 'code': 2}
+    {'web': 3, 'code': 1}
     >>> mixture.weights = [1, 1]                       # from here on; nothing is lost or repeated
+    >>> mixture.add("wiki", lt.TokenLoader(tokens_path, block=8, batch=4, seed=2), weight=0.5)
     >>> mixture.close()
 
-    :param loaders: a list, or a dict by name. Each must be the mixture's alone.
+    :param loaders: a list, or a dict by name. Each must be the mixture's alone. Give each a seed of its own.
     :param weights: by order or by name; all alike by default. Only their ratios matter; 0 leaves a loader out.
     :param until: what ends a loop, if loaders end (``epochs=``): "all" goes on with the rest until every loader has
         ended, "any" stops when the first has. The next loop begins the next epoch of those that ended. Ranks agree on
         the order if they get the same number of batches: use ``drop_last=True`` with more than one.
+    :param by: "sample" mixes within batches, of :class:`TokenLoader` and :class:`RowLoader` of the same batch, which
+        are then asked for single samples: a ``transform`` of theirs sees one at a time. "batch" leaves batches whole.
     """
 
     def __init__(
@@ -62,7 +65,8 @@ class Mixture(_loader.Loader):
         weights: Weights | None = None,
         *,
         names: Sequence[str] | None = None,
-        until: str = "all",
+        until: Literal["all", "any"] = "all",
+        by: Literal["sample", "batch"] = "sample",
     ) -> None:
         if isinstance(loaders, Mapping):
             names = list(loaders) if names is None else names
@@ -72,10 +76,14 @@ class Mixture(_loader.Loader):
         _check_loaders(self._loaders, self._names)
         if until not in ("all", "any"):
             raise ValueError(f'until must be "all" or "any", not {until!r}')
-        self._until = until
+        if by not in ("sample", "batch"):
+            raise ValueError(f'by must be "sample" or "batch", not {by!r}')
+        self._until, self._by = until, by
+        self._size = 1 if by == "batch" else _take_single_samples(self._loaders, None)
         count = len(self._loaders)
         self._counts, self._credits, self._ended = [0] * count, [0] * count, [False] * count
-        self._last: int | None = None
+        self._row_sources: list[int] = []
+        self._begun = False  # this loop has had a batch
         self._loop_ended = False
         self._turn, self._turns = 0, 1
         self.weights = [1.0] * count if weights is None else weights
@@ -88,7 +96,7 @@ class Mixture(_loader.Loader):
     @weights.setter
     def weights(self, weights: Weights) -> None:
         self._weights = _checked_weights(weights, self._names)
-        self._shares = _shares(self._weights, self._ended)
+        self._shares = shares_of(self._weights, self._ended)
 
     @property
     def loaders(self) -> list[_loader.Loader]:
@@ -101,14 +109,39 @@ class Mixture(_loader.Loader):
         return list(self._names)
 
     @property
+    def sources(self) -> list[Source]:
+        """Where the last batch came from: one for each sample, or, mixed by batch, one."""
+        return [Source(i, self._names[i]) for i in self._row_sources]
+
+    @property
     def source(self) -> Source | None:
-        """Where the last batch came from."""
-        return None if self._last is None else Source(self._last, self._names[self._last])
+        """Where the last batch came from, or, mixed by sample, the last of its samples."""
+        return self.sources[-1] if self._row_sources else None
 
     @property
     def counts(self) -> dict[str, int]:
-        """Batches so far, by name."""
+        """Samples so far, or, mixed by batch, batches, by name."""
         return dict(zip(self._names, self._counts, strict=True))
+
+    @property
+    def epochs(self) -> dict[str, float]:
+        """How often each loader has gone through its data, by name: 1.25 is a quarter into the second time."""
+        return {
+            name: loader._core.place()[0] / loader._core.samples_per_epoch
+            for name, loader in zip(self._names, self._loaders, strict=True)
+            if isinstance(loader, _loader.CoreLoader)
+        }
+
+    def add(self, name: str, loader: _loader.Loader, weight: float) -> None:
+        """One loader more, from here on. A state of before goes on in a mixture that has more loaders than it knew."""
+        loaders, names = [*self._loaders, loader], [*self._names, str(name)]
+        _check_loaders(loaders, names)
+        weights = _checked_weights([*self._weights, weight], names)
+        if self._by == "sample":
+            _take_single_samples([loader], self._size)
+        self._loaders, self._names = loaders, names
+        self._counts, self._credits, self._ended = [*self._counts, 0], [*self._credits, 0], [*self._ended, False]
+        self.weights = weights
 
     def _next(self) -> Any:
         batch = None
@@ -127,58 +160,97 @@ class Mixture(_loader.Loader):
         if self._loop_ended:
             self._loop_ended = False
             return None
-        while (chosen := _furthest_behind(self._credits, self._shares)) is not None:
+        cores = [loader._core for loader in self._loaders if isinstance(loader, _loader.CoreLoader)]
+        places = [core.place() for core in cores] if self._by == "sample" else []
+        kept = list(self._counts), list(self._credits), list(self._ended), self._begun
+        parts: list[Any] = []
+        rows: list[int] = []
+        try:
+            while len(parts) < self._size and (unit := self._unit(rows)) is not None:
+                parts.append(unit)
+        except BaseException:
+            for core, place in zip(cores, places, strict=False):
+                core.seek(*place)
+            self._counts, self._credits, self._ended, self._begun = kept
+            self._shares = shares_of(self._weights, self._ended)
+            raise
+        if not parts:
+            return None
+        self._loop_ended = len(parts) < self._size
+        self._row_sources = rows
+        return parts[0] if self._by == "batch" else joined(parts)
+
+    def _unit(self, rows: list[int]) -> Any:
+        """The next sample, or batch, of whoever it is due to; None at the end of a loop, and the next one is begun."""
+        while (chosen := furthest_behind(self._credits, self._shares)) is not None:
             batch = self._loaders[chosen]._next()
             if batch is not None:
                 self._serve(chosen)
+                rows.append(chosen)
                 return batch
             self._end(chosen)
             if self._until == "any":
                 break
-        self._begin_loop()
+        self._start_over()
         return None
 
     def _serve(self, chosen: int) -> None:
-        self._credits = _served(self._credits, self._shares, chosen)
+        self._credits = served(self._credits, self._shares, chosen)
         self._counts[chosen] += 1
-        self._last = chosen
+        self._begun = True
 
     def _end(self, chosen: int) -> None:
         self._ended[chosen] = True
         self._credits[chosen] = 0
-        self._shares = _shares(self._weights, self._ended)
+        self._shares = shares_of(self._weights, self._ended)
 
     def _begin_loop(self) -> None:
+        if self._loop_ended:
+            self._loop_ended = False
+        elif self._begun and self._has_nothing_left():
+            self._unit([])
+
+    def _has_nothing_left(self) -> bool:
+        due = [i for i, share in enumerate(self._shares) if share > 0]
+        if self._until == "any":
+            chosen = furthest_behind(self._credits, self._shares)
+            due = [] if chosen is None else [chosen]
+        return all(self._loaders[i]._batches_left() == 0 for i in due)
+
+    def _start_over(self) -> None:
         count = len(self._loaders)
+        self._begun = False
         self._ended = [False] * count
         self._credits = [0] * count
-        self._shares = _shares(self._weights, self._ended)
+        self._shares = shares_of(self._weights, self._ended)
 
     def state_dict(self, *, ahead: int = 0) -> dict[str, Any]:
         """Where the mixture and each of its loaders stand, or will stand after ``ahead`` more batches: exact, JSON.
 
         >>> mixture = lt.Mixture([lt.TokenLoader(tokens_path, block=8, batch=4)])
-        >>> mixture.state_dict(ahead=5)["counts"]
-        [5]
+        >>> mixture.state_dict(ahead=5)["counts"]       # of samples
+        [20]
         """
-        plan = _Plan(self)
+        plan = Plan(self)
         plan.advance(ahead)
         return self._packed(plan)
 
     def _state_after_loop(self) -> dict[str, Any]:
-        plan = _Plan(self)
+        plan = Plan(self)
         plan.finish()
         return self._packed(plan)
 
-    def _packed(self, plan: _Plan) -> dict[str, Any]:
+    def _packed(self, plan: Plan) -> dict[str, Any]:
         return {
             "lowtide": "mixture",
-            "version": 1,
+            "version": _loader.VERSION,
+            "by": self._by,
             "names": list(self._names),
             "weights": list(self._weights),
             "counts": plan.counts,
             "credits": plan.credits,
             "ended": plan.ended,
+            "begun": plan.begun,
             "loop_ended": plan.loop_ended,
             "loaders": [
                 loader._state_after_loop() if past else loader.state_dict(ahead=taken)
@@ -187,22 +259,30 @@ class Mixture(_loader.Loader):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with the very next batch of a saved state, with its weights."""
+        """Go on with the very next batch of a saved state, with its weights.
+
+        Loaders that the state does not know, behind those that it does, begin with their first sample.
+        """
         fields = _loader.checked_state(state, "mixture")
         with _loader.damage("mixture"):
-            if list(fields["names"]) != self._names:
-                raise ValueError(f"it is of {fields['names']}, and this is a mixture of {self._names}")
-            weights = _checked_weights(fields["weights"], self._names)
-            counts, credits = [int(n) for n in fields["counts"]], [int(n) for n in fields["credits"]]
-            ended, loop_ended = [bool(n) for n in fields["ended"]], bool(fields["loop_ended"])
-            states = list(fields["loaders"])
-            if not len(counts) == len(credits) == len(ended) == len(states) == len(self._loaders):
+            names = list(fields["names"])
+            if names != self._names[: len(names)]:
+                raise ValueError(f"it is of {names}, and this is a mixture of {self._names}")
+            if fields["by"] != self._by:
+                raise ValueError(f'it mixes by="{fields["by"]}", and this mixture by="{self._by}"')
+            new = len(self._names) - len(names)
+            weights = _checked_weights([*fields["weights"], *self._weights[len(names) :]], self._names)
+            counts = [int(n) for n in fields["counts"]] + [0] * new
+            credits = [int(n) for n in fields["credits"]] + [0] * new
+            ended = [bool(n) for n in fields["ended"]] + [False] * new
+            begun, loop_ended, states = bool(fields["begun"]), bool(fields["loop_ended"]), list(fields["loaders"])
+            if not len(counts) == len(credits) == len(ended) == len(states) + new == len(self._loaders):
                 raise ValueError("not one entry a loader")
-        for loader, own in zip(self._loaders, states, strict=True):
+        for loader, own in zip(self._loaders, states, strict=False):
             loader.load_state_dict(own)
         self._counts, self._credits, self._ended = counts, credits, ended
-        self._weights, self._loop_ended, self._last = weights, loop_ended, None
-        self._shares = _shares(weights, ended)
+        self._weights, self._begun, self._loop_ended, self._row_sources = weights, begun, loop_ended, []
+        self._shares = shares_of(weights, ended)
 
     def stats(self) -> MixtureStats:
         """How the loaders have done, together and by name."""
@@ -217,97 +297,19 @@ class Mixture(_loader.Loader):
         self._turn, self._turns = worker, worker_count
 
     def _batches_left(self) -> int | None:
-        return None if (plan := _Plan(self)).endless() else plan.finish()
+        return None if (plan := Plan(self)).endless() else plan.finish()
 
     def __len__(self) -> int:
         """Batches of a loop; TypeError if it never ends, or if which loader ends first decides."""
         served = [loader for loader, weight in zip(self._loaders, self._weights, strict=True) if weight > 0]
         if self._until == "any":
             raise TypeError('a mixture with until="any" has no length before it has run')
-        return sum(len(loader) for loader in served)
+        return -(-sum(len(loader) for loader in served) // self._size)
 
     def __repr__(self) -> str:
         whole = sum(self._weights)
         parts = ", ".join(f"{n} {w / whole:.1%}" for n, w in zip(self._names, self._weights, strict=True))
-        return f"<lowtide.Mixture of {len(self._loaders)}: {parts}; until {self._until}>"
-
-
-class _Plan:
-    """The order of a mixture's batches, worked out without making them."""
-
-    def __init__(self, mixture: Mixture) -> None:
-        self._weights, self._until = mixture._weights, mixture._until
-        self._left = [loader._batches_left() for loader in mixture._loaders]
-        self._shares = list(mixture._shares)
-        self.counts, self.credits, self.ended = list(mixture._counts), list(mixture._credits), list(mixture._ended)
-        self.loop_ended = mixture._loop_ended
-        self.taken = [0] * len(self.counts)
-        self.past = [False] * len(self.counts)  # who would have been asked for a batch behind its last
-
-    def advance(self, batches: int) -> None:
-        """So many batches further on; ValueError if the loop ends before."""
-        for done in range(batches):
-            if not self._step():
-                raise ValueError(f"the loop ends after {done} batches, so there is no state {batches} ahead")
-
-    def finish(self) -> int:
-        """To where the next loop begins; how many batches that took."""
-        count = 0
-        while self._step():
-            count += 1
-        self.ended, self.credits, self.loop_ended = [False] * len(self.ended), [0] * len(self.credits), False
-        return count
-
-    def endless(self) -> bool:
-        """Whether no loop of this mixture ends."""
-        left = [n for n, share in zip(self._left, self._shares, strict=True) if share > 0]
-        return not self.loop_ended and (None in left if self._until == "all" else all(n is None for n in left))
-
-    def _step(self) -> bool:
-        while (chosen := None if self.loop_ended else _furthest_behind(self.credits, self._shares)) is not None:
-            left = self._left[chosen]
-            if left is None or self.taken[chosen] < left:
-                self.credits = _served(self.credits, self._shares, chosen)
-                self.counts[chosen] += 1
-                self.taken[chosen] += 1
-                return True
-            self.ended[chosen] = self.past[chosen] = True
-            self.credits[chosen] = 0
-            self._shares = _shares(self._weights, self.ended)
-            if self._until == "any":
-                return False
-        return False
-
-
-def _furthest_behind(credits: list[int], shares: list[int]) -> int | None:
-    """Who is served next: the largest credit, once each has got its share; the first of equals."""
-    candidates = [i for i, share in enumerate(shares) if share > 0]
-    return max(candidates, key=lambda i: credits[i] + shares[i], default=None)
-
-
-def _served(credits: list[int], shares: list[int], chosen: int) -> list[int]:
-    return [
-        credit + share - (_ONE if i == chosen else 0)
-        for i, (credit, share) in enumerate(zip(credits, shares, strict=True))
-    ]
-
-
-def _shares(weights: list[float], ended: list[bool]) -> list[int]:
-    """Weights as whole units that add up to one exactly; nothing for who has ended."""
-    ratios = [(0, 1) if over else weight.as_integer_ratio() for weight, over in zip(weights, ended, strict=True)]
-    scale = math.lcm(*(denominator for _, denominator in ratios))
-    exact = [numerator * (scale // denominator) for numerator, denominator in ratios]
-    whole = sum(exact)
-    if whole == 0:
-        return [0] * len(weights)
-    # Rounded up for whoever has a weight at all, so that none is left out for being light.
-    shares = [max(weight * _ONE // whole, 1 if weight else 0) for weight in exact]
-    heaviest = max(range(len(shares)), key=lambda i: shares[i])
-    by_remainder = sorted(range(len(shares)), key=lambda i: -(exact[i] * _ONE % whole))
-    for i in by_remainder[: max(0, _ONE - sum(shares))]:
-        shares[i] += 1
-    shares[heaviest] += _ONE - sum(shares)
-    return shares
+        return f"<lowtide.Mixture of {len(self._loaders)} by {self._by}: {parts}; until {self._until}>"
 
 
 def _checked_weights(weights: Any, names: list[str]) -> list[float]:
@@ -326,6 +328,22 @@ def _checked_weights(weights: Any, names: list[str]) -> list[float]:
     if not any(values):
         raise ValueError("all weights are 0: nothing would ever be loaded")
     return values
+
+
+def _take_single_samples(loaders: Sequence[_loader.Loader], size: int | None) -> int:
+    """Loaders from here on give one sample at a time; the batch that they had, which is the mixture's."""
+    for loader in loaders:
+        if not isinstance(loader, _loader.CoreLoader):
+            raise TypeError(f'a {type(loader).__name__} gives whole batches only: use lt.Mixture(…, by="batch")')
+        size = loader.batch if size is None else size
+        if loader.batch != size:
+            raise ValueError(f'batches of {size} and of {loader.batch} cannot be mixed by sample: use by="batch"')
+    for loader in loaders:
+        assert isinstance(loader, _loader.CoreLoader)
+        _, rank, world, worker, worker_count, epochs, drop_last = loader._share
+        loader._set_share((1, rank, world, worker, worker_count, epochs, drop_last))
+    assert size is not None
+    return size
 
 
 def _check_loaders(loaders: list[Any], names: list[str]) -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
+import mmap
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _core, _dtypes, _loader
+from ._types import Like
 from .array import Array
+from .files import open, save
+from .memmap import memmap
 
 _SHUFFLES = {True: "automatic", False: "none", "global": "global", "windowed": "windowed"}
 
@@ -16,6 +27,13 @@ class Records(NamedTuple):
 
     To a loader, two arrays: one-dimensional values, and int64 offsets, one more than there are records. In a batch, the
     values of its records one after the other, and their offsets from 0.
+
+    >>> np.save(new_path, np.array([0, 10, 30, 50]))  # three records
+    >>> records = lt.Records(lt.open(raw_path, dtype="uint16"), lt.open(new_path))
+    >>> with lt.RowLoader({"r": records}, batch=3, shuffle=False) as loader:
+    ...     batch = next(iter(loader))
+    >>> batch["r"].offsets.tolist(), len(batch["r"].values)
+    ([0, 10, 30, 50], 50)
     """
 
     values: Any
@@ -23,7 +41,12 @@ class Records(NamedTuple):
 
 
 class ShuffleReport(NamedTuple):
-    """Which shuffle a loader uses, and why."""
+    """Which shuffle a loader uses, and why.
+
+    >>> with lt.RowLoader({"x": a}, batch=10) as loader:
+    ...     loader.shuffle.kind in ("global", "windowed")
+    True
+    """
 
     kind: str
     """"none", "global": any row may follow any other, or "windowed": runs in a global order, some mixed at a time."""
@@ -49,7 +72,8 @@ class ShuffleReport(NamedTuple):
 class RowLoader(_loader.CoreLoader):
     """Rows of arrays that go together, shuffled, each exactly once an epoch; made ahead within the budget.
 
-    ``arrays``: one :class:`Array`, a tuple, list or dict of them, or :class:`Records`. A batch has the same structure.
+    ``arrays``: one :class:`Array`, a path, an ``np.memmap``, ``lt.memmap`` or ndarray, a tuple, list or dict of them,
+    or :class:`Records`. A batch has the same structure. An ndarray is written into a temporary file first.
 
     >>> loader = lt.RowLoader({"x": a, "first": a[:, 0]}, batch=32, seed=1)
     >>> batch = next(iter(loader))
@@ -63,10 +87,13 @@ class RowLoader(_loader.CoreLoader):
         windowed. ``loader.shuffle`` says what was chosen and why. "global", "windowed" and False insist.
     :param window: rows that a windowed shuffle mixes; from the budget by default.
     :param epochs: epochs of one ``for`` loop; None never ends.
-    :param transform: called with every batch, in order, in the thread that asks for it; its result is the batch.
+    :param transform: called with every batch, in order, in the thread that asks for it; its result is the batch. If it
+        raises, the batch comes again.
     :param like: "numpy", or "torch" for tensors of the same memory.
     :param pin: as of :class:`TokenLoader`; batches of a windowed shuffle are not pinned.
     """
+
+    _made_by_start = ("_core", "_columns")
 
     def __init__(
         self,
@@ -81,7 +108,7 @@ class RowLoader(_loader.CoreLoader):
         epochs: int | None = 1,
         transform: Callable[[Any], Any] | None = None,
         window: int | None = None,
-        like: str = "numpy",
+        like: Like = "numpy",
         pin: bool | str = "auto",
     ) -> None:
         if shuffle not in _SHUFFLES:
@@ -92,7 +119,7 @@ class RowLoader(_loader.CoreLoader):
         self._pin = _loader.check_pin(pin, like)
         self._share = _loader.share(batch, rank, world, epochs, drop_last)
         self._transform = transform
-        self._arrays = arrays
+        self._arrays = _opened(arrays)
         self._options: dict[str, Any] = {"shuffle": _SHUFFLES[shuffle], "window_rows": window or 0}
         self._start(_loader.check_seed(seed))
 
@@ -115,16 +142,13 @@ class RowLoader(_loader.CoreLoader):
         return ShuffleReport(*self._core.shuffle())
 
     def _next(self) -> Any:
+        return self._made() if self._transform is None else self._transformed(self._made)
+
+    def _made(self) -> Any:
         parts = self._core.next()
         if parts is None:
             return None
-        batch = _shaped(self._arrays, iter([self._column(*pair) for pair in zip(self._columns, parts, strict=True)]))
-        if self._transform is None:
-            return batch
-        batch = self._transform(batch)
-        if batch is None:
-            raise TypeError("transform returned None: it has to return the batch")
-        return batch
+        return _shaped(self._arrays, iter([self._column(*pair) for pair in zip(self._columns, parts, strict=True)]))
 
     def _column(self, array: Any, part: Any) -> Any:
         if isinstance(array, Records):
@@ -159,15 +183,15 @@ class RowLoader(_loader.CoreLoader):
 
         DataChangedError, with the file's name, if the data is not what it was.
         """
-        fields, position = _loader.unpack_state(state, "rows", lambda s: int(s["rows"]))
+        fields, position = _loader.unpack_state(state, "rows", "rows")
         with _loader.damage("rows"):
             converted = (
-                int(fields["seed"]),
+                _loader.whole(fields, "seed"),
                 position,
                 bool(fields["ended"]),
-                int(fields["rows"]),
-                int(fields["run_rows"]),
-                int(fields["window_rows"]),
+                _loader.whole(fields, "rows"),
+                _loader.whole(fields, "run_rows"),
+                _loader.whole(fields, "window_rows"),
                 str(fields["shuffle"]),
                 _loader.unpack_data(fields["data"]),
             )
@@ -177,44 +201,83 @@ class RowLoader(_loader.CoreLoader):
         """Batches, rows a second, who waited for whom, and the bytes held."""
         return _loader.LoaderStats(tokens=0, **self._core.stats())
 
-    def __reduce__(self) -> Any:
-        fields = {name: value for name, value in self.__dict__.items() if name not in ("_core", "_columns")}
-        return _rebuild, (fields, self._core.seed, self._core.state(0))
-
     def __repr__(self) -> str:
         names = ", ".join(sorted({c.values.path if isinstance(c, Records) else c.path for c in self._columns}))
         return f"<lowtide.RowLoader {names!r}: {self.rows:,} rows, {self.shuffle.kind} shuffle, {self._share_text()}>"
 
 
-def _rebuild(fields: dict[str, Any], seed: int, state: tuple[Any, ...]) -> RowLoader:
-    """A loader in another process, where this one stood."""
-    loader = RowLoader.__new__(RowLoader)
-    loader.__dict__.update(fields)
-    loader._start(seed)
-    loader._core.load(*state)
-    return loader
-
-
 def _flat(arrays: Any) -> list[Any]:
     """Arrays and records in the order in which a batch has them."""
     if isinstance(arrays, Records):
-        for part in arrays:
-            _check_array(part)
         return [arrays]
     if isinstance(arrays, dict):
         return [column for part in arrays.values() for column in _flat(part)]
     if isinstance(arrays, tuple | list):
         return [column for part in arrays for column in _flat(part)]
-    _check_array(arrays)
     return [arrays]
 
 
-def _check_array(array: Any) -> None:
-    if not isinstance(array, Array):
-        raise TypeError(
-            f"rows are loaded from lt.Array, not {type(array).__name__}: open a file with lt.open, "
-            "or write an array into one with lt.save first"
-        )
+def _opened(arrays: Any) -> Any:
+    """The same structure, of arrays on disk."""
+    if isinstance(arrays, Array):
+        return arrays
+    if isinstance(arrays, dict):
+        return {name: _opened(part) for name, part in arrays.items()}
+    if isinstance(arrays, list):
+        return [_opened(part) for part in arrays]
+    if isinstance(arrays, tuple):
+        parts = [_opened(part) for part in arrays]
+        return type(arrays)(*parts) if hasattr(arrays, "_fields") else tuple(parts)
+    if isinstance(arrays, str | os.PathLike):
+        return open(arrays)
+    if isinstance(arrays, memmap):
+        return _as_on_disk(arrays)
+    if isinstance(arrays, np.ndarray):
+        mapped = _mapped(arrays)
+        return _written(arrays) if mapped is None else mapped
+    raise TypeError(
+        f"rows are loaded from lt.Array, paths, ndarrays and memmaps, not {type(arrays).__name__}: "
+        "open a file with lt.open"
+    )
+
+
+def _as_on_disk(mapped: memmap) -> Array:
+    """The same elements, of a file that may not change while they are loaded."""
+    path, _, *what, _ = mapped._opened
+    opened = (path, "r", *what, False)
+    array = Array._of_file(_core.open(*opened), opened)
+    for method, argument in mapped._steps:
+        array = array._then(method, argument)
+    return array
+
+
+def _mapped(array: Any) -> Array | None:
+    """The file behind a map; None for memory, for views that are not the whole map, and for changes of one's own."""
+    path = getattr(array, "filename", None)
+    if path is None or not isinstance(array, np.memmap) or not isinstance(array.base, mmap.mmap) or array.mode == "c":
+        return None
+    array.flush()
+    with builtins.open(path, "rb") as file:
+        has_header = file.read(6) == b"\x93NUMPY"
+    if has_header:
+        opened = open(path)
+        return opened if opened.shape == tuple(array.shape) and opened.dtype == array.dtype else None
+    order = "F" if np.isfortran(array) else "C"
+    return open(path, dtype=array.dtype, shape=tuple(array.shape), offset=int(array.offset), order=order)
+
+
+def _written(array: np.ndarray[Any, Any]) -> Array:
+    """An array in memory, in a temporary file that goes with it."""
+    folder = tempfile.mkdtemp(prefix="lowtide-rows-")
+    try:
+        path = os.path.join(folder, "rows.npy")
+        save(path, array)
+        opened = open(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
+    return opened
 
 
 def _shaped(arrays: Any, columns: Any) -> Any:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 from . import _core, _dtypes, _loader
+from ._types import DTypeLike, Like
 
 Path = str | os.PathLike[str]
 
 
 class DocumentBatch(NamedTuple):
-    """A batch that knows its documents."""
+    """A batch that knows its documents.
+
+    >>> with lt.TokenLoader(tokens_path, block=8, batch=4, documents=7) as loader:
+    ...     batch = next(iter(loader))
+    >>> batch.positions.shape, batch.mask.dtype, int(batch.cu_seqlens[0])
+    ((4, 8), dtype('bool'), 0)
+    """
 
     x: Any
     y: Any
@@ -23,7 +30,21 @@ class DocumentBatch(NamedTuple):
     mask: Any
     """(batch, block) bool: False where y belongs to another document than x, or is padding."""
     max_seqlen: int
-    """Tokens of the longest document in the batch."""
+    """The longest stretch between two bounds, padding included, as variable-length attention takes it."""
+
+
+class Origin(NamedTuple):
+    """Where a part of a batch's row comes from."""
+
+    row: int
+    path: str
+    offset: int
+    """Bytes in the file."""
+    tokens: int
+    token: int
+    """The first of them, counted through all files: what ``skip`` takes."""
+    document: int | None
+    """The document that it belongs to, where they are numbered (``documents="index"`` or ``pack=True``)."""
 
 
 class Packing(NamedTuple):
@@ -42,6 +63,7 @@ class TokenLoader(_loader.CoreLoader):
 
     ``paths``: one or several files or globs, read as one stream: bare uint16 or uint32 (nanoGPT, OLMo), llm.c,
     Megatron's .bin/.idx, LITPKDS, .npy. Each batch is ``x, y`` of shape (batch, block), y being x shifted by one.
+    Where windows begin moves from one shuffled epoch to the next, so that every token but the first is a target.
 
     >>> loader = lt.TokenLoader(tokens_path, block=8, batch=4, seed=1337)
     >>> x, y = next(iter(loader))
@@ -53,11 +75,19 @@ class TokenLoader(_loader.CoreLoader):
 
     :param epochs: epochs of one ``for`` loop; None never ends.
     :param overlap: tokens a window shares with the one before; 1 makes every token but the first a target.
-    :param documents: the token that ends a document, or "index" for Megatron's .idx. Batches are then
-        :class:`DocumentBatch`: positions, cu_seqlens and a loss mask beside x and y.
+    :param documents: the token that ends a document, or "index" for Megatron's .idx and the rows of .npy files of two
+        dimensions. Batches are then :class:`DocumentBatch`: positions, cu_seqlens and a loss mask beside x and y.
     :param pack: whole documents, best fit first, instead of windows cut anywhere; ``pad`` fills the rest.
+    :param ignore_index: what y is where the mask is False, in padding and at targets of another document: -100 is what
+        torch's cross_entropy leaves out. Without it only padding differs from the tokens, and is ``pad``.
+    :param moving: False begins the windows of every epoch at the same places, as ``shuffle=False`` does.
+    :param split: ``("train", 0.999)`` is the first 99.9 % of the tokens, ``("val", 0.999)`` the rest; cut between two
+        documents where they are numbered.
+    :param skip: ranges of tokens, as ``(begin, end)``, that no window touches: see :meth:`where`.
+    :param transform: called with every batch, in the thread that asks for it; its result is the batch. If it raises,
+        the batch comes again.
     :param vocab: tokens from this number on are an error that names the file and the place.
-    :param token_dtype: of files without a header; told from the content by default.
+    :param token_dtype: of files without a header; told from the content by default. ``">u2"`` is big-endian.
     :param like: "numpy", or "torch" for tensors of the same memory.
     :param pin: "auto": page-locked memory, for ``x.to("cuda", non_blocking=True)``, if ``like="torch"`` and CUDA is
         there. Exactly as large as the batches; where CUDA refuses, ordinary memory, and ``repr`` says why. This was
@@ -72,7 +102,7 @@ class TokenLoader(_loader.CoreLoader):
         *,
         seed: int = 0,
         shuffle: bool = True,
-        dtype: Any = "int64",
+        dtype: DTypeLike = "int64",
         rank: int = 0,
         world: int = 1,
         epochs: int | None = None,
@@ -81,9 +111,14 @@ class TokenLoader(_loader.CoreLoader):
         documents: int | str | None = None,
         pack: bool = False,
         pad: int = 0,
+        ignore_index: int | None = None,
+        moving: bool = True,
+        split: tuple[Literal["train", "val"], float] | None = None,
+        skip: Sequence[tuple[int, int]] = (),
+        transform: Callable[..., object] | None = None,
         vocab: int | None = None,
-        token_dtype: Any = None,
-        like: str = "numpy",
+        token_dtype: DTypeLike | None = None,
+        like: Like = "numpy",
         pin: bool | str = "auto",
     ) -> None:
         self._like = _loader.check_like(like)
@@ -91,23 +126,34 @@ class TokenLoader(_loader.CoreLoader):
         self._share = _loader.share(batch, rank, world, epochs, drop_last)
         kind, eot = _documents(documents)
         names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        told, big_endian = (None, False) if token_dtype is None else _dtypes.core_name(token_dtype)
         self._arguments: dict[str, Any] = {
             "paths": [os.fspath(name) for name in names],
             "block": int(block),
             "shuffle": bool(shuffle),
             "dtype": _dtypes.core_name(dtype)[0],
-            "token_dtype": None if token_dtype is None else _dtypes.core_name(token_dtype)[0],
+            "token_dtype": told,
+            "token_big_endian": big_endian,
             "vocabulary": vocab,
             "overlap": int(overlap),
             "documents": kind,
             "eot": eot,
             "pack": bool(pack),
             "pad": int(pad),
+            "ignore_index": None if ignore_index is None else int(ignore_index),
+            "moving": bool(moving),
+            "split": _split(split),
+            "skip": [(int(begin), int(end)) for begin, end in skip],
         }
-        self._core = _core.TokenLoader(
-            share=self._share, seed=_loader.check_seed(seed), pin=self._pin, **self._arguments
-        )
-        self._plain = kind == "none" and like == "numpy"
+        self._start(_loader.check_seed(seed))
+        self._transform = transform
+        self._set_plain()
+
+    def _start(self, seed: int) -> None:
+        self._core = _core.TokenLoader(share=self._share, seed=seed, pin=self._pin, **self._arguments)
+
+    def _set_plain(self) -> None:
+        self._plain = self._arguments["documents"] == "none" and self._like == "numpy" and self._transform is None
 
     @property
     def tokens(self) -> int:
@@ -145,10 +191,16 @@ class TokenLoader(_loader.CoreLoader):
         return None if report is None else Packing(*report)
 
     def _next(self) -> Any:
+        if self._plain:
+            return self._core.next()
+        return self._made() if self._transform is None else self._transformed(self._made)
+
+    def _made(self) -> Any:
         batch = self._core.next()
-        return batch if self._plain or batch is None else self._finished(batch)
+        return None if batch is None else self._finished(batch)
 
     def __iter__(self) -> Any:
+        self._begin_loop()
         return iter(self._core.next if self._plain else self._next, None)
 
     def sample(self) -> Any:
@@ -157,10 +209,25 @@ class TokenLoader(_loader.CoreLoader):
         The draws are a stream of their own, seeded and part of the state like the epochs.
         """
         batch = self._core.sample()
-        return batch if self._plain else self._finished(batch)
+        if self._plain:
+            return batch
+        return self._finished(batch) if self._transform is None else self._transform(self._finished(batch))
 
     def _finished(self, batch: tuple[Any, ...]) -> Any:
         return self._handed_over(batch if len(batch) == 2 else DocumentBatch(*batch))
+
+    def where(self, step: int) -> list[Origin]:
+        """What the batch of a step is made of: files, offsets, documents.
+
+        Steps are counted from the beginning of the stream, with the batch, rank and world that the loader has now.
+
+        >>> loader = lt.TokenLoader(tokens_path, block=8, batch=2, shuffle=False)
+        >>> [(origin.row, origin.offset, origin.tokens) for origin in loader.where(step=3)]
+        [(0, 108, 9), (1, 126, 9)]
+        """
+        if step < 0:
+            raise ValueError(f"step must not be negative, but it is {step}")
+        return [Origin(*origin) for origin in self._core.where(step)]
 
     def state_dict(self, *, ahead: int = 0) -> dict[str, Any]:
         """Where the loader stands, behind the last batch it gave: small, exact, JSON.
@@ -172,7 +239,7 @@ class TokenLoader(_loader.CoreLoader):
         >>> state["epoch"], state["position"]
         (0, 0)
         """
-        seed, position, ended, sampled, windows, data = self._core.state(ahead)
+        seed, position, ended, sampled, windows, options, data = self._core.state(ahead)
         return _loader.pack_state(
             "tokens",
             windows,
@@ -181,34 +248,32 @@ class TokenLoader(_loader.CoreLoader):
             ended=ended,
             sampled=sampled,
             windows=windows,
-            shuffle=self._arguments["shuffle"],
+            options=options,
             data=_loader.pack_data(data),
         )
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on with the very next batch of a saved state; batch, rank and world may be others than they were.
 
-        DataChangedError, with the file's name, if the data is not what it was.
+        ValueError if the options make another stream; DataChangedError, with the file's name, if the data is another.
         """
-        fields, position = _loader.unpack_state(state, "tokens", lambda s: int(s["windows"]))
-        if fields["shuffle"] != self._arguments["shuffle"]:
-            raise ValueError(f"the state is of a loader with shuffle={fields['shuffle']}: use the same here")
-        self._core.load(
-            int(fields["seed"]),
-            position,
-            bool(fields["ended"]),
-            int(fields["sampled"]),
-            int(fields["windows"]),
-            _loader.unpack_data(fields["data"]),
-        )
+        fields, position = _loader.unpack_state(state, "tokens", "windows")
+        with _loader.damage("tokens"):
+            converted = (
+                _loader.whole(fields, "seed"),
+                position,
+                bool(fields["ended"]),
+                _loader.whole(fields, "sampled"),
+                _loader.whole(fields, "windows"),
+                str(fields["options"]),
+                _loader.unpack_data(fields["data"]),
+            )
+        self._core.load(*converted)
 
     def stats(self) -> _loader.LoaderStats:
         """Batches, tokens a second, who waited for whom, and the bytes held."""
         counts = self._core.stats()
         return _loader.LoaderStats(tokens=counts["samples"] * self.block, **counts)
-
-    def __reduce__(self) -> Any:
-        return _rebuild, (self._arguments, self._share, self._like, self._pin, self._core.seed, self._core.state(0))
 
     def __repr__(self) -> str:
         return (
@@ -217,16 +282,13 @@ class TokenLoader(_loader.CoreLoader):
         )
 
 
-def _rebuild(
-    arguments: dict[str, Any], share: _loader.Share, like: str, pin: bool, seed: int, state: tuple[Any, ...]
-) -> TokenLoader:
-    """A loader in another process, where this one stood."""
-    loader = TokenLoader.__new__(TokenLoader)
-    loader._like, loader._pin, loader._share, loader._arguments = like, pin, share, arguments
-    loader._core = _core.TokenLoader(share=share, seed=seed, pin=pin, **arguments)
-    loader._plain = arguments["documents"] == "none" and like == "numpy"
-    loader._core.load(*state)
-    return loader
+def _split(split: tuple[str, float] | None) -> tuple[bool, float] | None:
+    if split is None:
+        return None
+    part, fraction = split
+    if part not in ("train", "val"):
+        raise ValueError(f'split must be ("train", fraction) or ("val", fraction), not {split!r}')
+    return part == "train", float(fraction)
 
 
 def _documents(documents: int | str | None) -> tuple[str, int]:

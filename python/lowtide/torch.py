@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
-from . import _core, _loader
+from . import _loader
+from .budget import take_share
 
 _data = _loader.import_torch().utils.data
 _Base: Any = _data.IterableDataset
-_divided_in: int | None = None  # the process whose budget is a worker's already
 
 
 class IterableDataset(_Base):  # type: ignore[misc]
@@ -37,7 +36,6 @@ class IterableDataset(_Base):  # type: ignore[misc]
         if not isinstance(loader, _loader.Loader):
             raise TypeError(f"the dataset is of one of lowtide's loaders, not of {type(loader).__name__}")
         self._loader = loader
-        self._budget: int | None = None  # the parent's, in a process that did not inherit it
         self._turns: tuple[int, int] | None = None
 
     @property
@@ -48,9 +46,10 @@ class IterableDataset(_Base):  # type: ignore[misc]
     def __iter__(self) -> Iterator[Any]:
         worker = _data.get_worker_info()
         if worker is not None and self._turns != (worker.id, worker.num_workers):
-            _become_worker(self._budget, worker.num_workers)
+            take_share()
             self._loader._take_turns(worker.id, worker.num_workers)
             self._turns = (worker.id, worker.num_workers)
+        self._loader._begin_loop()
         while (batch := self._loader._next()) is not None:
             tensors = _loader.to_torch(batch)
             del batch
@@ -77,19 +76,5 @@ class IterableDataset(_Base):  # type: ignore[misc]
         at_end = batches == self._loader._batches_left()
         self._loader.load_state_dict(self._loader._state_after_loop() if at_end else self.state_dict(batches))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_budget": _core.budget()}
-
     def __repr__(self) -> str:
         return f"<lowtide.torch.IterableDataset of {self._loader!r}>"
-
-
-def _become_worker(parents_budget: int | None, worker_count: int) -> None:
-    """Its share of the budget, once for a process; and no pinned memory, which would not reach the GPU's process."""
-    global _divided_in
-    if _divided_in == os.getpid():
-        return
-    _core.forbid_pinning("a worker's batches are copied to another process")
-    whole = _core.budget() if parents_budget is None else parents_budget
-    _core.set_budget(whole // worker_count)
-    _divided_in = os.getpid()

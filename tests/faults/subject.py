@@ -47,7 +47,7 @@ def run(
     mode: str = "auto",
     wrapper: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
-    timeout: float = 60,
+    timeout: float = 300,  # a busy machine is slow
 ) -> subprocess.CompletedProcess[str]:
     """Run code, or several pieces of it, after PRELUDE, under `wrapper` (a tracer). Fails the test if it hangs."""
     pieces = [code] if isinstance(code, str) else code

@@ -56,7 +56,7 @@ def test_truncation_during_reads_is_an_error_not_a_crash(array_path: Path, mode:
     reader.start()
     time.sleep(0.03)
     os.truncate(array_path, 5_000_001)
-    reader.join(30)
+    reader.join(120)
     assert not reader.is_alive()
     assert isinstance(failures[0], lt.DataChangedError), failures
     assert str(array_path) in str(failures[0])

@@ -7,7 +7,7 @@ import subject
 
 # wait(pid) ends a child that hangs.
 FORKING = """
-    def wait(child, seconds=20):
+    def wait(child, seconds=120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             pid, status = os.waitpid(child, os.WNOHANG)
@@ -227,7 +227,7 @@ def test_multiprocessing_reads_the_same(array_path: Path, tmp_path: Path, mode: 
     script.write_text(POOL)
     code = """
         import subprocess
-        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=50)
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=250)
         assert done.returncode == 0 and done.stderr == "", done.stderr
     """
     subject.check(code, script, array_path, method, mode=mode)

@@ -1,6 +1,7 @@
 """Processes that may not have what they ask for: address space, descriptors, threads, locked memory, io_uring."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -150,23 +151,35 @@ def test_no_descriptor_at_all_is_an_error_that_says_so(array_path: Path) -> None
     subject.check(code, array_path)
 
 
-# A filter of the kind that container runtimes install: io_uring_setup (425) is answered with an errno.
-FORBID_URING = """
+# A filter of the kind container runtimes install: a system call gives an errno, on this thread and those it starts.
+FORBID = """
     import ctypes, struct
-    number = {"EPERM": errno.EPERM, "ENOSYS": errno.ENOSYS}[arguments[1]]
-    instructions = [(0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050000 | number), (0x06, 0, 0, 0x7FFF0000)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in instructions))
-    program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(instructions), ctypes.addressof(code)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
-        print("no seccomp"); sys.exit(0)
+
+    def forbid(call, number):
+        instructions = [
+            (0x20, 0, 0, 0), (0x15, 0, 1, call), (0x06, 0, 0, 0x00050000 | number), (0x06, 0, 0, 0x7FFF0000)
+        ]
+        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in instructions))
+        program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(instructions), ctypes.addressof(code)))
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+            print("no seccomp"); sys.exit(0)
+
+    IO_URING_SETUP, IO_URING_ENTER, FADVISE64 = 425, 426, 221
 """
+
+
+def check_forbidden(code: str, *arguments: object, **options: object) -> None:
+    if "no seccomp" in subject.check([FORBID, code], *arguments, **options):
+        pytest.skip("this kernel has no seccomp filters")
 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
 @pytest.mark.parametrize("mode", ["auto", "uring"])
 def test_a_forbidden_ring_falls_back_and_says_why(array_path: Path, tmp_path: Path, mode: str, error: str) -> None:
     code = """
+        number = getattr(errno, arguments[1])
+        forbid(IO_URING_SETUP, number)
         a = lt.open(arguments[0])
         why = os.strerror(number)
         assert why in lt.info()["io_uring"], lt.info()
@@ -181,8 +194,98 @@ def test_a_forbidden_ring_falls_back_and_says_why(array_path: Path, tmp_path: Pa
         lt.save(arguments[2], a)
         assert np.array_equal(np.load(arguments[2]), rows(0, 4096))
     """
-    if "no seccomp" in subject.check([FORBID_URING, code], array_path, error, tmp_path / "y.npy", mode=mode):
-        pytest.skip("this kernel has no seccomp filters")
+    check_forbidden(code, array_path, error, tmp_path / "y.npy", mode=mode)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are those of x86-64")
+def test_a_ring_that_is_forbidden_in_mid_work_is_replaced_by_threads(array_path: Path, tmp_path: Path) -> None:
+    """A sandbox that closes after the files were opened: nothing spins, nothing is lost."""
+    code = """
+        a = lt.open(arguments[0])
+        stream = a.blocks(rows=100)
+        start, block = next(stream)
+        seen = [block.copy()]
+        del block
+        forbid(IO_URING_ENTER, errno.EPERM)
+        for start, block in stream:
+            seen.append(block.copy())
+        assert np.array_equal(np.concatenate(seen), rows(0, 4096))
+        assert np.array_equal(a.read([4000, 1]), rows(0, 4096)[[4000, 1]])
+        lt.save(arguments[1], a)
+        assert np.array_equal(np.load(arguments[1]), rows(0, 4096))
+        assert os.strerror(errno.EPERM) in lt.info()["io_uring"], lt.info()
+        del block
+        assert held() == 0
+    """
+    check_forbidden(code, array_path, tmp_path / "y.npy", mode="uring")
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls are those of x86-64")
+def test_buffered_io_is_refused_where_pages_cannot_be_given_back(array_path: Path, tmp_path: Path) -> None:
+    code = """
+        forbid(FADVISE64, errno.EPERM)
+        for work in (lambda: lt.open(arguments[0]), lambda: lt.save(arguments[1], np.ones(3))):
+            try:
+                work()
+            except lt.IoError as error:
+                assert error.errno == errno.EPERM and "posix_fadvise" in str(error), error
+            else:
+                raise AssertionError("its pages would stay")
+        assert not os.path.exists(arguments[1])
+        os.environ["LOWTIDE_IO"] = "auto"
+        a = lt.open(arguments[0])
+        if lt.info()["files"][0]["io"] in ("uring", "threads"):
+            assert np.array_equal(a.read(slice(0, 9)), rows(0, 9))
+    """
+    check_forbidden(code, array_path, tmp_path / "y.npy", mode="buffered")
+
+
+def test_a_kernel_that_does_not_state_direct_ios_unit_is_asked_by_a_read(array_path: Path) -> None:
+    """Before Linux 6.1 no file system says what direct IO needs."""
+    if shutil.which("setarch") is None:
+        pytest.skip("setarch is not installed")
+    code = """
+        a = lt.open(arguments[0])
+        entry, = lt.info()["files"]
+        assert entry["io"] in ("uring", "threads"), entry
+        assert np.array_equal(a.read([4000, 1]), rows(0, 4096)[[4000, 1]])
+    """
+    usual = subject.check("lt.open(arguments[0]); print(lt.info()['files'])", array_path)
+    old_kernel = ["setarch", os.uname().machine, "--uname-2.6", *subject.strace("statx:retval=0")]
+    if "uring" in usual or "threads" in usual:
+        subject.check(code, array_path, wrapper=old_kernel)
+
+
+def test_many_shards_keep_their_descriptors_where_the_limit_can_be_raised(tmp_path: Path) -> None:
+    code = """
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if hard != resource.RLIM_INFINITY and hard < 1000:
+            sys.exit(0)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+        arrays = []
+        for i in range(200):
+            path = os.path.join(arguments[0], f"{i}.npy")
+            np.save(path, rows(i, i + 1))
+            arrays.append(lt.open(path))
+        assert descriptors() >= 200
+        for i, a in enumerate(arrays):
+            assert np.array_equal(a.compute(), rows(i, i + 1))
+    """
+    subject.check(code, tmp_path)
+
+
+def test_a_file_that_lost_its_name_keeps_its_descriptor(tmp_path: Path, mode: str) -> None:
+    """What is kept by being open is not given up to save descriptors."""
+    code = """
+        path = os.path.join(folder, "kept.npy")
+        np.save(path, rows(7, 47))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        kept = lt.open(path)
+        os.unlink(path)
+        arrays = [lt.open(os.path.join(folder, f"{i}.npy")) for i in range(count)]
+        assert np.array_equal(kept.compute(), rows(7, 47))
+    """
+    subject.check([MANY_FILES.replace("(32, 32)", "(200, 200)"), "del arrays; gc.collect()", code], tmp_path, mode=mode)
 
 
 READ_AND_SAVE = """

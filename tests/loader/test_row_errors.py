@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pressed_keys import loop_to_the_end
 
 import lowtide as lt
 
@@ -102,21 +101,7 @@ def test_ctrl_c_loses_no_more_than_the_batch_in_hand(path: Path, shuffle: str) -
     reference = numbers(loader_of(path, shuffle))
     loader = loader_of(path, shuffle)
     seen: list[int] = []
-    interrupted = 0
-    ended = False
-    while not ended:
-        timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        try:
-            for batch in loader:
-                seen.extend(batch[:, 0].tolist())
-                time.sleep(0.001)
-            timer.cancel()
-            timer.join()
-            ended = True
-        except KeyboardInterrupt:
-            interrupted += 1
-            timer.join()
+    interrupted = loop_to_the_end(loader, lambda batch: seen.extend(batch[:, 0].tolist()))
     assert interrupted > 0
     assert len(seen) >= len(reference) - 64 * interrupted
     came = set(seen)

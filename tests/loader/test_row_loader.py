@@ -183,8 +183,8 @@ def test_a_pickled_loader_goes_on_where_it_stood(x: lt.Array, y: lt.Array) -> No
         with pickle.loads(pickle.dumps(loader)) as copy:
             assert numbers(copy) == numbers(loader)
             assert repr(copy) == repr(loader)
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(lt.RowLoader(y[np.array([3, 1])], batch=1))
+    with pickle.loads(pickle.dumps(lt.RowLoader(y[np.array([3, 1])], batch=2, shuffle=False))) as gathered:
+        assert next(gathered).tolist() == y.read([3, 1]).tolist()
 
 
 def test_arrays_travel_to_other_processes(x: lt.Array) -> None:
@@ -204,10 +204,10 @@ def test_a_state_is_refused_if_the_data_changed(npy: Callable[..., Path], y: lt.
         other.load_state_dict({**state, "lowtide": "tokens"})
 
 
-def test_what_is_no_array_on_disk_is_refused(y: lt.Array) -> None:
-    with pytest.raises(TypeError, match=r"lt\.open.*lt\.save"):
-        lt.RowLoader(np.arange(3), batch=1)
-    with pytest.raises(TypeError, match="not list"):
+def test_what_is_no_array_is_refused(y: lt.Array) -> None:
+    with pytest.raises(TypeError, match=r"not range: open a file with lt\.open"):
+        lt.RowLoader(range(3), batch=1)
+    with pytest.raises(TypeError, match="not int"):
         lt.RowLoader({"x": lt.Records([1], [0, 1])}, batch=1)
     with pytest.raises(ValueError, match="shuffle must be"):
         lt.RowLoader(y, batch=1, shuffle="some")

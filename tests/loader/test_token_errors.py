@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pressed_keys import loop_to_the_end
 from token_files import write_llmc
 
 import lowtide as lt
@@ -73,9 +73,9 @@ def test_a_file_changed_between_save_and_resume_is_refused_by_name(tokens: Path,
 
 def test_a_state_of_another_block_or_kind_is_refused(tokens: Path) -> None:
     state = lt.TokenLoader(tokens, 100, 8).state_dict()
-    with pytest.raises(lt.DataChangedError, match="block"):
+    with pytest.raises(ValueError, match="block=100"):
         lt.TokenLoader(tokens, 99, 8).load_state_dict(state)
-    with pytest.raises(ValueError, match="shuffle=True"):
+    with pytest.raises(ValueError, match="shuffle=true"):
         lt.TokenLoader(tokens, 100, 8, shuffle=False).load_state_dict(state)
     for wrong in ({}, None, {**state, "lowtide": "rows"}, {**state, "position": "x"}):
         with pytest.raises(lt.FormatError, match="state"):
@@ -125,7 +125,7 @@ def test_a_fork_with_a_live_loader_leaves_two_that_work(tokens: Path) -> None:
         kept = next(batches)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(120)
         count = sum(1 for _ in loader)
         del kept
         os._exit(0 if count == len(loader) - 5 else 1)
@@ -136,21 +136,8 @@ def test_a_fork_with_a_live_loader_leaves_two_that_work(tokens: Path) -> None:
 def test_ctrl_c_while_waiting_for_a_batch_comes_at_once_and_loses_nothing(tokens: Path) -> None:
     reference = [x[0, 0] for x, _ in lt.TokenLoader(tokens, 100, 8, epochs=1)]
     loader = lt.TokenLoader(tokens, 100, 8, epochs=1)
-    seen = []
-    interrupted = 0
-    while True:
-        timer = threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        try:
-            for x, _ in loader:
-                seen.append(x[0, 0])
-                time.sleep(0.0005)
-            timer.cancel()
-            timer.join()
-            break
-        except KeyboardInterrupt:
-            interrupted += 1
-            timer.join()
+    seen: list[int] = []
+    interrupted = loop_to_the_end(loader, lambda batch: seen.append(batch[0][0, 0]))
     assert interrupted > 0
     assert seen == reference or set(seen) <= set(
         reference

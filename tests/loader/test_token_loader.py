@@ -117,15 +117,16 @@ def test_a_loop_ends_with_its_epochs_and_the_next_goes_on(counting: Path) -> Non
     assert loader.state_dict()["epoch"] == 4
 
 
-def test_a_state_saved_at_the_last_batch_ends_the_loop_it_was_saved_in(counting: Path) -> None:
+def test_a_state_saved_at_the_last_batch_begins_the_next_loop(counting: Path) -> None:
     loader = lt.TokenLoader(counting, 99, 100, epochs=1)
     batches = iter(loader)
     for _ in range(2):
         next(batches)
     resumed = lt.TokenLoader(counting, 99, 100, epochs=1)
     resumed.load_state_dict(loader.state_dict())
-    assert loop(resumed) == []
+    assert resumed.state_dict()["ended"]
     assert len(loop(resumed)) == 200
+    assert resumed.state_dict()["epoch"] == 2
 
 
 def test_drop_last_gives_every_rank_as_many_full_batches(counting: Path) -> None:

@@ -109,7 +109,7 @@ class Cgroup(Meter):
         return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
 
     def close(self) -> None:
-        for _ in range(100):  # a process that has just ended leaves its cgroup a moment later
+        for _ in range(3000):  # a process that has just ended leaves its cgroup a moment later
             try:
                 self.path.rmdir()
                 return

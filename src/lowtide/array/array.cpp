@@ -7,6 +7,7 @@
 #include "lowtide/array/state.h"
 #include "lowtide/array/stream.h"
 #include "lowtide/error.h"
+#include "lowtide/source/file_source.h"
 
 namespace lowtide {
 
@@ -29,35 +30,60 @@ std::optional<RowBlock> Blocks::next() {
   return std::nullopt;
 }
 
+namespace {
+
+// A view and what stands around it in Python (0.6 KiB seen). Some are within what any process may take; 200,000 are 124 MiB.
+constexpr std::uint64_t view_bytes = 640;
+constexpr std::int64_t free_views = 1024;
+std::atomic<std::int64_t> held_views{0};
+
+}  // namespace
+
+ArrayState::ArrayState(std::shared_ptr<const Source> source_, Selection selection_, bool writable_)
+    : source(std::move(source_)), selection(std::move(selection_)), writable(writable_) {
+  if (held_views.load(std::memory_order_relaxed) >= free_views) {
+    lease_ = Budget::process().take(view_bytes, Purpose::index, "one more view of " + source->name());
+  }
+  held_views.fetch_add(1, std::memory_order_relaxed);
+}
+ArrayState::~ArrayState() { held_views.fetch_sub(1, std::memory_order_relaxed); }
+
 Array::Array(std::shared_ptr<const ArrayState> state) : state_(std::move(state)) {}
+
+namespace {
+
+const FileSource& file_of(const ArrayState& state) {
+  if (const FileSource* file = state.source->in_one_file()) return *file;
+  throw UnsupportedError(state.source->name() + " is in no single file");
+}
+const Layout& layout_of(const ArrayState& state) { return file_of(state).layout(); }
+
+}  // namespace
+
+const std::shared_ptr<const Source>& Array::source() const { return state_->source; }
+const Selection& Array::selection() const { return state_->selection; }
 
 Shape Array::shape() const { return state_->selection.shape(); }
 std::size_t Array::ndim() const { return state_->selection.ndim(); }
 std::int64_t Array::size() const { return state_->selection.size(); }
-std::uint64_t Array::size_bytes() const { return state_->selection.size_bytes(); }
-DType Array::dtype() const { return state_->source.layout.dtype; }
-std::string Array::path() const { return state_->source.file->path(); }
-std::string_view Array::format() const { return state_->source.layout.format; }
-Order Array::order() const { return state_->source.layout.order; }
-Endian Array::endian() const { return state_->source.layout.endian; }
-std::uint64_t Array::data_offset() const { return state_->source.layout.data_offset; }
-std::string_view Array::io_mode() const { return io::name(state_->source.file->mode()); }
+std::uint64_t Array::size_bytes() const { return static_cast<std::uint64_t>(size()) * itemsize(dtype()); }
+DType Array::dtype() const { return state_->source->dtype(); }
+std::string Array::path() const { return state_->source->name(); }
+std::string_view Array::format() const { return layout_of(*state_).format; }
+Order Array::order() const { return layout_of(*state_).order; }
+Endian Array::endian() const { return layout_of(*state_).endian; }
+std::uint64_t Array::data_offset() const { return layout_of(*state_).data_offset; }
+std::string_view Array::io_mode() const { return io::name(file_of(*state_).file().mode()); }
 bool Array::writable() const { return state_->writable; }
 
-namespace {
-
-Array with_selection(const ArrayState& state, Selection selection) {
-  return Array(std::make_shared<const ArrayState>(ArrayState{state.source, std::move(selection), state.writable}));
+Array Array::with(Selection selection) const {
+  return Array(std::make_shared<const ArrayState>(state_->source, std::move(selection), state_->writable));
 }
 
-}  // namespace
-
-Array Array::index(std::span<const Index> indices) const {
-  return with_selection(*state_, state_->selection.index(indices));
-}
+Array Array::index(std::span<const Index> indices) const { return with(state_->selection.index(indices)); }
 
 Array Array::transpose(std::span<const std::size_t> permutation) const {
-  return with_selection(*state_, state_->selection.transpose(permutation));
+  return with(state_->selection.transpose(permutation));
 }
 
 Array Array::transpose() const {
@@ -66,7 +92,10 @@ Array Array::transpose() const {
   return transpose(reversed);
 }
 
-Buffer Array::read() const { return read_selection(state_->source, state_->selection); }
+Buffer Array::read() const { return read_selection(*state_->source, state_->selection); }
+Buffer Array::read(std::span<const Index> indices) const {
+  return read_selection(*state_->source, state_->selection.index(indices));
+}
 
 Blocks Array::blocks(std::int64_t rows) const {
   if (ndim() == 0) throw std::invalid_argument("blocks() needs an array of at least one dimension");
@@ -74,18 +103,19 @@ Blocks Array::blocks(std::int64_t rows) const {
   return Blocks(std::make_unique<RowStream>(state_->source, state_->selection, rows));
 }
 
-std::uint64_t Array::least_budget_bytes() const { return RowStream::least_bytes(state_->source, state_->selection); }
+std::uint64_t Array::least_budget_bytes() const { return RowStream::least_bytes(*state_->source, state_->selection); }
 
 void Array::assign(std::span<const Index> indices, const ConstView& values) {
   if (!writable())
     throw std::invalid_argument(path() + " is open for reading only: open it with mode=\"r+\" to assign");
-  assign_selection(state_->source, state_->selection.index(indices, Selection::Windows::keep), values);
+  assign_selection(*state_->source, state_->selection.index(indices, Selection::Windows::keep), values);
 }
 
 void Array::flush() {
   if (!writable()) return;
-  const io::File::Pin pin = state_->source.file->pin();
-  state_->source.file->sync();
+  io::File& file = file_of(*state_).file();
+  const io::File::Pin pin = file.pin();
+  file.sync();
 }
 
 }  // namespace lowtide

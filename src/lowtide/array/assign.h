@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lowtide/array.h"
-#include "lowtide/array/source.h"
+#include "lowtide/source/source.h"
 
 namespace lowtide {
 

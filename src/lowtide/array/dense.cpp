@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "lowtide/array/source.h"
 #include "lowtide/base/units.h"
 #include "lowtide/kernels/byteswap.h"
 #include "lowtide/kernels/cast.h"
 #include "lowtide/kernels/copy.h"
+#include "lowtide/source/source.h"
 
 namespace lowtide {
 namespace {

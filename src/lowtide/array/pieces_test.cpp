@@ -1,4 +1,4 @@
-#include "lowtide/array/pieces.h"
+#include "lowtide/transfer/pieces.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "lowtide/array.h"
+#include "lowtide/base/fault.h"
 #include "lowtide/base/units.h"
 #include "lowtide/budget.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/test_file.h"
 #include "lowtide/writer.h"
 

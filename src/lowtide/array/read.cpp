@@ -1,12 +1,10 @@
 #include "lowtide/array/read.h"
 
-#include <algorithm>
+#include <utility>
 
-#include "lowtide/array/gather.h"
-#include "lowtide/array/range.h"
-#include "lowtide/array/warm_gather.h"
-#include "lowtide/array/warm_maps.h"
-#include "lowtide/kernels/byteswap.h"
+#include "lowtide/formats/layout.h"
+#include "lowtide/memory/operation.h"
+#include "lowtide/source/file_source.h"
 
 namespace lowtide {
 namespace {
@@ -19,63 +17,21 @@ struct Result {
   Lease objects;
 };
 
+std::string operation_of(const Source& source) {
+  const FileSource* file = source.in_one_file();
+  return std::string(file != nullptr && file->live() ? reading_a_map : reading_an_array) + source.name();
+}
+
+// What an operation holds is staging until it hands it out as a result: only then is it for its caller to keep.
 Buffer as_buffer(Block block, Lease objects, std::uint64_t skip, Shape shape, DType dtype) {
+  block.repurpose(Purpose::results);
+  objects = objects.split(objects.bytes(), Purpose::results);
   std::byte* data = block.data() + skip;
   std::shared_ptr<void> owner(new Result{std::move(block), std::move(objects)}, [](void* pointer) {
     const std::unique_ptr<Result> dropped(static_cast<Result*>(pointer));
     SpareBlocks::process().give(std::move(dropped->block));  // a loop over batches faults its memory in once
   });
   return Buffer(std::move(owner), data, std::move(shape), dtype);
-}
-
-void to_native(const Source& source, std::byte* data, std::int64_t count) {
-  if (source.layout.endian != native_endian) byteswap(data, source.layout.dtype, static_cast<std::size_t>(count));
-}
-
-bool copy_warm(io::File& file, std::byte* out, std::uint64_t offset, std::uint64_t bytes) {
-  const auto map = WarmMaps::process().find(file);
-  const io::WarmMap::Copy copy{out, offset, bytes};
-  return map && map->copy({&copy, 1});
-}
-
-Buffer read_contiguous(const Source& source, const Selection& selection) {
-  io::File& file = *source.file;
-  const auto offset = static_cast<std::uint64_t>(selection.base());
-  const std::uint64_t bytes = selection.size_bytes();
-  const Span span = whole_units(offset, bytes);
-  const std::uint64_t in_flight = std::min(least_in_flight_bytes(file), span.bytes());
-  Lease lease =
-      Budget::process().take(span.bytes() + in_flight + object_bytes, Purpose::results, "reading " + file.path());
-  Lease objects = lease.split(object_bytes, Purpose::results);
-  Lease paced = lease.split(in_flight, Purpose::staging);
-  if (const std::uint64_t most = std::min(most_in_flight_bytes(file), span.bytes()); most > in_flight) {
-    paced.absorb(Budget::process().try_take_between(page_bytes, most - in_flight, Purpose::staging));
-  }
-  Block block = SpareBlocks::process().take_exactly(std::move(lease));
-  std::byte* out = block.data() + (offset - span.begin);
-  const bool small = bytes <= ReadAhead::most_bytes;  // a large copy is as fast through the kernel
-  // Stores through somebody's map leave no trace that a buffered mode would see: what is live is not kept there.
-  const bool may_keep = !source.live || io::is_direct(file.mode());
-  const bool served = small && (copy_warm(file, out, offset, bytes) ||
-                                (may_keep && source.read_ahead->serve(file, offset, bytes, out)));
-  if (!served) read_range(file, block.data(), offset, bytes, paced);
-  return as_buffer(std::move(block), std::move(objects), offset - span.begin, selection.shape(), source.layout.dtype);
-}
-
-Buffer read_gathered(const Source& source, const Selection& selection) {
-  io::File& file = *source.file;
-  const Walk walk = make_walk(selection, dense_strides(selection.shape(), selection.itemsize()));
-  const GatherNeeds needs = gather_needs(file, walk);
-  Lease lease = Budget::process().take(round_up(selection.size_bytes(), page_bytes) + needs.least_bytes + object_bytes,
-                                       Purpose::results, "reading " + file.path());
-  Lease objects = lease.split(object_bytes, Purpose::results);
-  Lease for_staging = lease.split(needs.least_bytes, Purpose::staging);
-  Block block = SpareBlocks::process().take_exactly(std::move(lease));
-  if (!gather_warm(file, walk, block.data())) {
-    Staging staging(needs.most_bytes, std::move(for_staging));
-    gather(file, walk, block.data(), staging);
-  }
-  return as_buffer(std::move(block), std::move(objects), 0, selection.shape(), source.layout.dtype);
 }
 
 }  // namespace
@@ -88,34 +44,22 @@ Buffer new_buffer(const Shape& shape, DType dtype) {
   return as_buffer(SpareBlocks::process().take_exactly(std::move(lease)), std::move(objects), 0, shape, dtype);
 }
 
-std::vector<std::int64_t> dense_strides(const Shape& shape, std::size_t itemsize) {
-  std::vector<std::int64_t> strides(shape.size());
-  auto step = static_cast<std::int64_t>(itemsize);
-  for (std::size_t i = shape.size(); i > 0; --i) {
-    strides[i - 1] = step;
-    step *= std::max<std::int64_t>(shape[i - 1], 1);
-  }
-  return strides;
-}
-
-Buffer read_selection(const Source& source, const Selection& selection) {
-  if (selection.size() == 0) return Buffer(nullptr, nullptr, selection.shape(), source.layout.dtype);
-  const io::File::Pin pin = source.file->pin();
-  source.check_unchanged();
-  Buffer buffer = selection.contiguous() ? read_contiguous(source, selection) : read_gathered(source, selection);
-  source.check_unchanged();
-  to_native(source, buffer.data(), buffer.size());
-  return buffer;
-}
-
-void read_selection_into(const Source& source, const Selection& selection, std::byte* memory, Staging& staging) {
-  if (selection.size() == 0) return;
-  const io::File::Pin pin = source.file->pin();
-  source.check_unchanged();
-  const Walk walk = make_walk(selection, dense_strides(selection.shape(), selection.itemsize()));
-  if (!gather_warm(*source.file, walk, memory)) gather(*source.file, walk, memory, staging);
-  source.check_unchanged();
-  to_native(source, memory, selection.size());
+Buffer read_selection(const Source& source, Selection selection) {
+  Shape shape = selection.shape();
+  if (selection.size() == 0) return Buffer(nullptr, nullptr, std::move(shape), source.dtype());
+  const std::size_t item = itemsize(source.dtype());
+  const std::uint64_t bytes = static_cast<std::uint64_t>(selection.size()) * item;
+  Box box = Box::dense(std::move(selection), item);
+  box.has_room_around = true;
+  const Needs needs = source.needs(box);
+  const std::uint64_t room = round_up(needs.before_bytes + bytes + needs.after_bytes, page_bytes);
+  Lease lease = Budget::process().take(room + needs.least_bytes + object_bytes, Purpose::staging, operation_of(source));
+  Lease objects = lease.split(object_bytes, Purpose::staging);
+  Workspace workspace(needs, lease.split(needs.least_bytes, Purpose::staging));
+  Block block = SpareBlocks::process().take_exactly(std::move(lease));
+  box.memory = block.data() + needs.before_bytes;
+  source.read(box, workspace);
+  return as_buffer(std::move(block), std::move(objects), needs.before_bytes, std::move(shape), source.dtype());
 }
 
 }  // namespace lowtide

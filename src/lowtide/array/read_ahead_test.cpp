@@ -1,14 +1,14 @@
-#include "lowtide/array/read_ahead.h"
+#include "lowtide/transfer/read_ahead.h"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
 #include "lowtide/array.h"
+#include "lowtide/base/fault.h"
 #include "lowtide/base/units.h"
 #include "lowtide/budget.h"
 #include "lowtide/error.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/test_file.h"
 
 namespace lowtide {

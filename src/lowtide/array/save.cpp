@@ -5,10 +5,9 @@
 #include "lowtide/array/dense.h"
 #include "lowtide/array/new_file.h"
 #include "lowtide/array/prepare.h"
-#include "lowtide/array/sequential_writer.h"
-#include "lowtide/array/state.h"
 #include "lowtide/array/stream.h"
 #include "lowtide/kernels/cast.h"
+#include "lowtide/transfer/sequential_writer.h"
 #include "lowtide/writer.h"
 
 namespace lowtide {
@@ -29,7 +28,9 @@ class Sink {
   void append(const std::byte* data, std::uint64_t bytes) {
     writer_.append(data, bytes);
     done_bytes_ += bytes;
-    if (progress_) progress_(done_bytes_, total_bytes_);
+    if (!progress_) return;
+    const Budget::Callback others_code(Budget::process());
+    progress_(done_bytes_, total_bytes_);
   }
 
   void commit() {
@@ -61,7 +62,7 @@ void save(const std::string& path, const Array& array, const SaveOptions& option
   if (in_file_order.ndim() == 0) in_file_order = in_file_order.index({NewAxis{}});
   // Everything that could be refused for memory is taken before the file is made.
   const std::uint64_t cast_bytes = from == to ? 0 : DenseTiles::least_bytes(from, to);
-  RowStream stream(in_file_order.state().source, in_file_order.state().selection, 0,
+  RowStream stream(in_file_order.source(), in_file_order.selection(), 0,
                    cast_bytes + SequentialWriter::least_bytes_of_any());
   Lease for_sink = stream.take_beside();
   std::optional<Staging> converted;

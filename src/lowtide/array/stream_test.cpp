@@ -6,11 +6,11 @@
 #include <cerrno>
 
 #include "lowtide/array/prepare.h"
+#include "lowtide/base/fault.h"
 #include "lowtide/base/interrupt.h"
 #include "lowtide/base/units.h"
 #include "lowtide/budget.h"
 #include "lowtide/error.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/test_file.h"
 
 namespace lowtide {
@@ -37,7 +37,7 @@ class StreamErrors : public testing::TestWithParam<std::tuple<std::string, Cache
   }
   ~StreamErrors() override { set_interrupt_hook(nullptr); }
 
-  Source source() {
+  std::shared_ptr<const Source> source() {
     if (!file_) {
       const std::string path = folder_.pattern("x", row_count * row_bytes);
       const Cached cached = std::get<1>(GetParam());
@@ -50,7 +50,7 @@ class StreamErrors : public testing::TestWithParam<std::tuple<std::string, Cache
     layout.format = "raw";
     layout.dtype = DType::uint8;
     layout.shape = {row_count, row_bytes};
-    return {file_, layout};
+    return std::make_shared<FileSource>(file_, layout);
   }
 
   // Reads to the end, clearing the fault at the first error: every row comes once, right and in order.
@@ -81,7 +81,7 @@ class StreamErrors : public testing::TestWithParam<std::tuple<std::string, Cache
   void sweep(fault::Stage stage, int error) {
     for (std::int64_t nth = 1; nth < 1000; ++nth) {
       int errors = 0;
-      RowStream stream(source(), Selection::whole(source().layout), rows_per_block);
+      RowStream stream(source(), source()->whole(), rows_per_block);
       fault::set({.stage = stage, .nth = nth, .error = error, .persistent = true});
       ASSERT_NO_FATAL_FAILURE(expect_all_rows(stream, errors)) << "operation " << nth;
       const bool met = fault::seen(stage) >= nth;
@@ -115,7 +115,7 @@ TEST_P(StreamErrors, ARequestThatCannotBeMadeIsTriedAgainByTheNextCall) { sweep(
 TEST_P(StreamErrors, MemoryThatIsRefusedIsAskedForAgainByTheNextCall) { sweep(fault::Stage::allocate, ENOMEM); }
 
 TEST_P(StreamErrors, AnErrorThatStaysIsToldAgain) {
-  RowStream stream(source(), Selection::whole(source().layout), rows_per_block);
+  RowStream stream(source(), source()->whole(), rows_per_block);
   const fault::Scope scope({.stage = fault::Stage::complete, .nth = 1, .error = EIO, .persistent = true});
   for (int i = 0; i < 3; ++i) {
     RowBlock block;
@@ -124,11 +124,45 @@ TEST_P(StreamErrors, AnErrorThatStaysIsToldAgain) {
 }
 
 TEST_P(ColdStreamErrors, OneThatIsReadAheadComesAfterTheRowsBeforeIt) {
-  RowStream stream(source(), Selection::whole(source().layout), 4);  // one request a block
+  RowStream stream(source(), source()->whole(), 4);  // one request a block
   const fault::Scope scope({.stage = fault::Stage::submit, .nth = 2, .error = EIO, .persistent = true});
   RowBlock block;
   EXPECT_TRUE(stream.next(block));
   EXPECT_THROW(stream.next(block), IoError);
+}
+
+// What streams keep for speed goes to those that are opened after them; each goes on where it was.
+TEST_P(ColdStreamErrors, ManyAreOpenAtOnceInASmallBudget) {
+  set_budget(std::uint64_t{8_MiB});
+  std::vector<std::unique_ptr<RowStream>> streams;
+  std::vector<RowBlock> held(14);
+  for (RowBlock& block : held) {
+    streams.push_back(std::make_unique<RowStream>(source(), source()->whole(), 0));
+    ASSERT_TRUE(streams.back()->next(block)) << "stream " << streams.size();
+  }
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    std::int64_t next = 0;
+    do {
+      ASSERT_EQ(held[i].start, next);
+      const auto got = held[i].buffer.as<std::uint8_t>();
+      for (std::size_t at = 0; at < got.size(); at += 512)
+        ASSERT_EQ(got[at], io::pattern_byte(static_cast<std::uint64_t>(next * row_bytes) + at)) << "row " << next;
+      next += held[i].buffer.shape()[0];
+      RowBlock following;  // as a loop does: the last block is kept while the next one is asked for
+      if (!streams[i]->next(following)) break;
+      held[i] = std::move(following);
+    } while (true);
+    ASSERT_EQ(next, row_count);
+  }
+}
+
+TEST_P(ColdStreamErrors, BlocksThatDoNotFitTwiceAreRefusedBeforeTheFirstRatherThanAfterIt) {
+  set_budget(std::uint64_t{6_MiB});
+  EXPECT_THROW(RowStream(source(), source()->whole(), 1000), BudgetError);
+  RowStream stream(source(), source()->whole(), 700);
+  RowBlock first, second;
+  ASSERT_TRUE(stream.next(first));
+  ASSERT_TRUE(stream.next(second));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "lowtide/array/warm_maps.h"
+#include "lowtide/transfer/warm_maps.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,15 +1,16 @@
 #include "lowtide/writer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <numeric>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/base/units.h"
 #include "lowtide/budget.h"
 #include "lowtide/error.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/test_file.h"
 
 namespace lowtide {
@@ -79,6 +80,27 @@ TEST_P(WithoutFallocate, WritesInPlaceEndInAFileOfTheRightLengthAndContent) {
 
 TEST_P(WithoutFallocate, AppendedRowsEndInAFileOfTheRightLengthAndContent) {
   for (const int error : {EOPNOTSUPP, ENOSYS}) sweep(error, append, [](std::size_t) { return 1; });
+}
+
+TEST(Writers, ManyAreOpenAtOnceInASmallBudget) {
+  set_budget(std::uint64_t{8_MiB});
+  const io::TestFolder folder;
+  std::vector<Writer> writers;
+  const std::vector<std::int32_t> ones(columns, 1);
+  const auto append_to = [&](Writer& w) { w.append(ConstView::of(std::span<const std::int32_t>(ones))); };
+  for (int i = 0; i < 16; ++i) {
+    writers.push_back(create(folder / fmt::format("{}.npy", i), {.shape = {0, columns}, .dtype = DType::int32}));
+    append_to(writers.back());
+  }
+  for (int i = 1; i < rows; ++i) {
+    for (Writer& w : writers) append_to(w);
+  }
+  for (Writer& w : writers) w.close();
+  for (int i = 0; i < 16; ++i) {
+    const Array written = open(folder / fmt::format("{}.npy", i));
+    ASSERT_EQ(written.shape(), (Shape{rows, columns}));
+    EXPECT_EQ(written.read().to_vector<std::int32_t>(), std::vector<std::int32_t>(rows * columns, 1));
+  }
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ std::string supported_names() {
 
 std::size_t itemsize(DType dtype) { return entries.at(static_cast<std::size_t>(dtype)).itemsize; }
 
+std::size_t alignment(DType dtype) { return dtype >= DType::complex64 ? itemsize(dtype) / 2 : itemsize(dtype); }
+
 std::string_view name(DType dtype) { return entries.at(static_cast<std::size_t>(dtype)).name; }
 
 DType parse_dtype(std::string_view text) {

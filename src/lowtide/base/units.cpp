@@ -18,7 +18,7 @@ struct Unit {
   std::uint64_t bytes;
 };
 
-constexpr std::array<Unit, 13> units = {{
+constexpr std::array<Unit, 23> units = {{
     {"", 1},
     {"b", 1},
     {"bytes", 1},
@@ -32,6 +32,17 @@ constexpr std::array<Unit, 13> units = {{
     {"gb", 1'000'000'000},
     {"tb", 1'000'000'000'000},
     {"pb", 1'000'000'000'000'000},
+    // As Kubernetes writes them. Docker's k, m and g are powers of 1024: a budget read as the lesser fits there, too.
+    {"ki", 1ULL << 10},
+    {"mi", 1ULL << 20},
+    {"gi", 1ULL << 30},
+    {"ti", 1ULL << 40},
+    {"pi", 1ULL << 50},
+    {"k", 1'000},
+    {"m", 1'000'000},
+    {"g", 1'000'000'000},
+    {"t", 1'000'000'000'000},
+    {"p", 1'000'000'000'000'000},
 }};
 
 // Not the locale's: a setting must mean the same everywhere.
@@ -73,7 +84,7 @@ std::uint64_t fraction_of(std::string_view digits, std::uint64_t unit_bytes) {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw std::invalid_argument(
-      fmt::format("{} is not a size in bytes: {}. Type for example \"512MiB\", \"1.5GiB\", \"2GB\" (10^9), \"25%\" or "
+      fmt::format("{} is not a size in bytes: {}. Type for example \"512MiB\", \"1.5Gi\", \"2GB\" (10^9), \"25%\" or "
                   "\"1073741824\".",
                   in_quotes(text), why));
 }

@@ -99,7 +99,9 @@ void add_bench(CLI::App& app, Session& session) {
                              "lowtide bench io x.npy --seconds 3"});
   auto path = std::make_shared<std::string>();
   auto seconds = std::make_shared<double>(1);
-  verb->add_option("PATH", *path, "A file of at least 1 MiB, better of more than 1 GiB")->required()->type_name("");
+  is_path(verb->add_option("PATH", *path, "A file of at least 1 MiB, better of more than 1 GiB"))
+      ->required()
+      ->type_name("");
   verb->add_option("--seconds", *seconds, "For each of the figures; 1 by default")
       ->check([](const std::string& text) {
         return std::strtod(text.c_str(), nullptr) > 0 ? "" : text + " is not a time in seconds";

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "lowtide/array/state.h"
 #include "lowtide/budget.h"
 #include "lowtide/cli/failure.h"
 #include "lowtide/cli/input.h"
@@ -18,6 +17,7 @@
 #include "lowtide/kernels/crc32c.h"
 #include "lowtide/kernels/odd_values.h"
 #include "lowtide/memory/block.h"
+#include "lowtide/source/file_source.h"
 
 namespace lowtide::cli {
 namespace {
@@ -52,7 +52,7 @@ bool another_npy_at(io::File& file, std::uint64_t offset) {
 
 void check_size(Findings& found) {
   const Array& array = *found.array;
-  io::File& file = *array.state().source.file;
+  io::File& file = array.source()->in_one_file()->file();
   const std::uint64_t data_end = array.data_offset() + array.size_bytes();
   const std::uint64_t trailing_bytes = file.size_bytes() - data_end;
   if (trailing_bytes == 0 || array.format() != "npy") return;  // a raw file's shape is the user's choice
@@ -171,7 +171,7 @@ void add_check(CLI::App& app, Session& session) {
                             {"check", "Read every byte: header, size, checksum, NaN count.",
                              "lowtide check x.npy y.npy\nlowtide check tokens.bin --dtype uint16 --json"});
   auto paths = std::make_shared<std::vector<std::string>>();
-  verb->add_option("PATH", *paths, "Files")->required()->type_name("");
+  is_path(verb->add_option("PATH", *paths, "Files"))->required()->type_name("");
   auto raw = add_raw_options(verb, {.dtype = "--dtype", .order = "--order"});
   verb->callback([=, &session] { session.run = [=, &session] { return check(session.options, *paths, *raw); }; });
 }

@@ -104,8 +104,10 @@ void add_convert(CLI::App& app, Session& session) {
                              "lowtide convert x.npy x.bin --dtype float32\n"
                              "lowtide convert tokens.bin tokens.npy --in-dtype uint16 --shape -1,1024"});
   auto options = std::make_shared<ConvertOptions>();
-  verb->add_option("IN", options->in, "File to read")->required()->type_name("");
-  verb->add_option("OUT", options->out, "File to write: npy if it ends in .npy, else raw")->required()->type_name("");
+  is_path(verb->add_option("IN", options->in, "File to read"))->required()->type_name("");
+  is_path(verb->add_option("OUT", options->out, "File to write: npy if it ends in .npy, else raw"))
+      ->required()
+      ->type_name("");
   verb->add_option("--dtype", options->dtype, "Cast to this dtype, as NumPy's astype")->type_name("DTYPE");
   verb->add_option("--order", options->order, "Of the new file; the input's by default")->type_name("C|F");
   verb->add_option("--format", options->format, "Of the new file, whatever its name")

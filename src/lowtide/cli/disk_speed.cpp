@@ -7,13 +7,13 @@
 #include <random>
 #include <vector>
 
-#include "lowtide/array/range.h"
 #include "lowtide/base/interrupt.h"
 #include "lowtide/base/units.h"
 #include "lowtide/io/page_cache.h"
 #include "lowtide/io/queue.h"
 #include "lowtide/io/transfer.h"
 #include "lowtide/memory/block.h"
+#include "lowtide/transfer/range.h"
 
 namespace lowtide::cli {
 namespace {
@@ -66,13 +66,11 @@ class ColdUnits {
 Speed measure(io::File& file, ColdUnits units, std::uint64_t unit_bytes, std::size_t depth, double seconds) {
   using Clock = std::chrono::steady_clock;
   const io::File::Pin pin = file.pin();
-  // In modes that go through the page cache, what is in flight is there a second time.
+  // In modes that go through the page cache, what is in flight is there a second time. One lease for both: a second would wait for
+  // the first. In every mode, so that a budget is enough for all of them or refused at the first.
   const std::uint64_t block_bytes = unit_bytes * depth;
-  const Lease in_page_cache = io::is_direct(file.mode())
-                                  ? Lease()
-                                  : Budget::process().take(block_bytes, Purpose::staging, "measuring " + file.path());
-  const Block block =
-      Block::allocate(Budget::process().take(block_bytes, Purpose::staging, "measuring " + file.path()));
+  Lease in_page_cache = Budget::process().take(2 * block_bytes, Purpose::staging, "measuring " + file.path());
+  const Block block = Block::allocate(in_page_cache.split(block_bytes, Purpose::staging));
   io::Queue queue(file.mode());
   const auto push = [&](std::uint64_t slot) {
     const std::uint64_t offset = units.next();
@@ -131,8 +129,9 @@ ColdFile make_cold(io::File& file) {
 }
 
 Speed measure_sequential(io::File& file, const ColdFile& cold, double seconds) {
-  return measure(file, ColdUnits(file, cold, scan_request_bytes, ColdUnits::Walk::forward), scan_request_bytes,
-                 scan_depth, seconds);
+  const Pace pace;
+  return measure(file, ColdUnits(file, cold, pace.request_bytes, ColdUnits::Walk::forward), pace.request_bytes,
+                 pace.depth, seconds);
 }
 
 Speed measure_random(io::File& file, const ColdFile& cold, double seconds) {

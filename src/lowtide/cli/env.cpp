@@ -213,7 +213,7 @@ void add_env(CLI::App& app, Session& session) {
       app, session,
       {"env", "Version, kernel, IO features, limits, for bug reports.", "lowtide env\nlowtide env /data --json"});
   auto path = std::make_shared<std::string>(".");
-  verb->add_option("PATH", *path, "Where to try IO; the current folder by default")->type_name("");
+  is_path(verb->add_option("PATH", *path, "Where to try IO; the current folder by default"))->type_name("");
   verb->callback([=, &session] { session.run = [=, &session] { return env(session.options, *path); }; });
 }
 

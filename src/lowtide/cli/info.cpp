@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lowtide/array/state.h"
 #include "lowtide/budget.h"
 #include "lowtide/cli/failure.h"
 #include "lowtide/cli/input.h"
@@ -14,6 +13,7 @@
 #include "lowtide/cli/terminal.h"
 #include "lowtide/cli/token_info.h"
 #include "lowtide/io/page_cache.h"
+#include "lowtide/source/file_source.h"
 
 namespace lowtide::cli {
 namespace {
@@ -64,7 +64,8 @@ void add_io(Json& json, Fields& fields, io::File& file) {
 void describe_array(const std::string& path, const RawOptions& raw, const SharedOptions& options, Json& json,
                     Fields& fields) {
   const Array array = open_input(path, raw);
-  io::File& file = *array.state().source.file;
+  const FileSource& source = *array.source()->in_one_file();
+  io::File& file = source.file();
   const std::uint64_t data_end = array.data_offset() + array.size_bytes();
   const std::uint64_t trailing_bytes = file.size_bytes() - data_end;
   std::string format(array.format());
@@ -92,7 +93,7 @@ void describe_array(const std::string& path, const RawOptions& raw, const Shared
   if (options.verbose) {
     fields.add("budget now", fmt::format("{}: {}", format_bytes(budget()), budget_source()));
     fields.add("file", bytes_exactly(file.size_bytes()));
-    fields.add("strides", tuple(array.state().source.layout.strides_bytes()) + " bytes");
+    fields.add("strides", tuple(source.layout().strides_bytes()) + " bytes");
   }
 }
 
@@ -125,7 +126,7 @@ void describe(const std::string& path, const RawOptions& raw, const TokenOptions
   }
   refuse_without_tokens(token_options);
   const FirstLook look = look_at(path);
-  if (look.is_array() || raw.given()) {
+  if (!look.format.empty() || raw.given()) {
     describe_array(path, raw, options, json, fields);
   } else {
     describe_unknown(path, look, json, fields);
@@ -167,7 +168,7 @@ void add_info(CLI::App& app, Session& session) {
                              "lowtide info x.npy\nlowtide info tokens.bin --dtype uint16\n"
                              "lowtide info train.bin --tokens --eot 50256 --block 1024"});
   auto paths = std::make_shared<std::vector<std::string>>();
-  verb->add_option("PATH", *paths, "Files")->required()->type_name("");
+  is_path(verb->add_option("PATH", *paths, "Files"))->required()->type_name("");
   auto raw = add_raw_options(verb, {.dtype = "--dtype", .order = "--order"});
   auto tokens = add_token_options(verb);
   verb->callback(

@@ -7,9 +7,7 @@
 #include <charconv>
 
 #include "lowtide/cli/failure.h"
-#include "lowtide/formats/npy/npy.h"
-#include "lowtide/formats/tokens/megatron.h"
-#include "lowtide/formats/tokens/tokens.h"
+#include "lowtide/formats/registry.h"
 #include "lowtide/io/file.h"
 
 namespace lowtide::cli {
@@ -98,15 +96,14 @@ FirstLook look_at(const std::string& path) {
   const std::vector<std::byte> head = file->take_head();
   FirstLook look;
   look.file_bytes = file->size_bytes();
-  if (npy::sniff(head)) {
-    look.format = "npy";
-    if (head.size() >= 8)
-      look.version = fmt::format("{}.{}", std::to_integer<int>(head[6]), std::to_integer<int>(head[7]));
-  } else if (const auto layout = tokens::sniff(head, look.file_bytes, path)) {
-    look.format = layout->format;
-  } else if (megatron::sniff(head)) {
-    look.format = "megatron";
-  }
+  const Format* format = sniff_format(head);
+  if (format == nullptr) return look;
+  look.format = format->name;
+  look.opens = format->parse != nullptr;
+  if (look.format == "npy" && head.size() >= 8)
+    look.version = fmt::format("{}.{}", std::to_integer<int>(head[6]), std::to_integer<int>(head[7]));
+  // Where the head is all of the header, it is judged here.
+  if (look.opens && format->header_bytes == nullptr) format->parse(head, look.file_bytes, path);
   return look;
 }
 
@@ -117,7 +114,7 @@ Array open_input(const std::string& path, const RawOptions& raw) {
     if (look.format == "megatron")
       throw HintedFormatError(fmt::format("{}: Megatron's index, no array: the tokens are in the .bin beside it", path),
                               fmt::format("lowtide info {}", shell_quoted(path)));
-    if (!look.is_array()) {
+    if (look.format.empty()) {
       throw HintedFormatError(
           fmt::format("{}: {}", path,
                       look.file_bytes == 0 ? "the file is empty"

@@ -36,9 +36,9 @@ DType parse_dtype_option(const std::string& text);
 // What can be told without opening the file as an array.
 struct FirstLook {
   std::uint64_t file_bytes = 0;
-  std::string format;   // "npy", "llm.c", "litpkds", "megatron" (an .idx), or empty: no header that lowtide knows
+  std::string format;   // "npy", "llm.c", "litpkds", "megatron" (an .idx), …, or empty: no header that lowtide knows
   std::string version;  // of the npy header: "1.0"
-  bool is_array() const { return !format.empty() && format != "megatron"; }
+  bool opens = false;   // as an array
 };
 // Throws FormatError for a token file that is not whole.
 FirstLook look_at(const std::string& path);

@@ -17,13 +17,15 @@ void add_verbs(CLI::App& app, Session& session) {
   app.footer(
       "Example:\n  lowtide info x.npy\n\n"
       "`lowtide VERB --help` says more. Exit status: 0 fine, 1 a problem was found,\n2 wrong use.\n");
-  app.set_version_flag("--version", "lowtide " LOWTIDE_VERSION);
+  app.set_version_flag("-V,--version", "lowtide " LOWTIDE_VERSION);
   app.require_subcommand(1);
   add_info(app, session);
   add_check(app, session);
   add_convert(app, session);
   add_bench(app, session);
   add_env(app, session);
+  add_completion(app, session);
+  add_doctor(app, session);
 }
 
 // The verb that was being typed, for the hint.

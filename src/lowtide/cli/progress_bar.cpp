@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -15,6 +16,16 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto silent_for = 1s;
 constexpr auto redraw_every = 100ms;
+
+// "1:05", "2:00:00": what is left if it goes on as it went; "-:--" before anything is done.
+std::string format_left(double part, double seconds) {
+  constexpr double longest = 100 * 3600;
+  const double left = part > 0 ? std::ceil(seconds / part - seconds) : longest;
+  if (left >= longest) return "-:--";
+  const auto whole = static_cast<int>(std::max(left, 0.0));
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
 
 std::string repeated(std::string_view text, std::size_t count) {
   std::string out;
@@ -42,9 +53,10 @@ void ProgressBar::show(std::uint64_t done_bytes, std::uint64_t total_bytes) {
   const double part = total_bytes == 0 ? 1 : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
   const Usage used = usage();
   // Of a fixed width while the sizes are what they usually are: a bar that jumps is hard to read.
-  const std::string figures = fmt::format(
-      " {:>3.0f}%  {:>9} of {}  {}  {:>8} of {} held", 100 * part, format_bytes(done_bytes), format_bytes(total_bytes),
-      format_speed(done_bytes, seconds()), format_bytes(used.held_bytes), format_bytes(used.limit_bytes));
+  const std::string figures =
+      fmt::format(" {:>3.0f}%  {:>9} of {}  {}  {} left  {} of {} held", 100 * part, format_bytes(done_bytes),
+                  format_bytes(total_bytes), format_speed(done_bytes, seconds()), format_left(part, seconds()),
+                  format_bytes(used.held_bytes), format_bytes(used.limit_bytes));
   // The name gives way first, then the bar; the figures stay. A full line would wrap on some terminals: one column is left.
   const std::size_t columns = terminal_columns(stderr) - 1;
   const std::size_t room = columns > figures.size() ? columns - figures.size() : 0;

@@ -1,4 +1,4 @@
-// A line on the terminal for work that takes longer than a second: bytes, speed, memory held against the budget.
+// A line on the terminal for work that takes longer than a second: bytes, speed, time left, memory held against the budget.
 //
 //   ProgressBar bar(session.options, "x.npy");
 //   bar.show(done_bytes, total_bytes);            // as often as you like; draws ten times a second

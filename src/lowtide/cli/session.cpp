@@ -1,5 +1,11 @@
 #include "lowtide/cli/session.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "lowtide/cli/failure.h"
+
 namespace lowtide::cli {
 namespace {
 
@@ -22,6 +28,27 @@ CLI::App* add_verb(CLI::App& parent, Session& session, const VerbText& text) {
   verb->add_flag("-q,--quiet", options.quiet, "Errors only");
   verb->add_flag("-v,--verbose", options.verbose, "More detail");
   return verb;
+}
+
+CLI::Option* is_path(CLI::Option* option) {
+  return option->check([](const std::string& path) {
+    if (path == "-")
+      throw UsageError("- is no file, and lowtide reads and writes files only, not pipes",
+                       "cat > x.npy, then lowtide info x.npy (a file that is called so is ./-)");
+    return std::string();
+  });
+}
+
+CLI::Option* is_whole_number(CLI::Option* option, std::uint64_t least) {
+  const std::string flag = option->get_name();
+  return option->check([=](const std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < least)
+      throw UsageError(fmt::format("{} {}: not a whole number from {} on", flag, text, least),
+                       fmt::format("type for example {} {}", flag, 1024));
+    return std::string();
+  });
 }
 
 }  // namespace lowtide::cli

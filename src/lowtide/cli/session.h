@@ -7,6 +7,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -37,6 +38,9 @@ struct VerbText {
   std::string example;  // one or more lines, shown at the end of --help
 };
 CLI::App* add_verb(CLI::App& parent, Session& session, const VerbText& text);
+// Refuses "-": there are only files. A whole number below `least` is refused as well.
+CLI::Option* is_path(CLI::Option* option);
+CLI::Option* is_whole_number(CLI::Option* option, std::uint64_t least);
 
 // One file a verb.
 void add_info(CLI::App& app, Session& session);
@@ -44,5 +48,7 @@ void add_check(CLI::App& app, Session& session);
 void add_convert(CLI::App& app, Session& session);
 void add_bench(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
+void add_completion(CLI::App& app, Session& session);
+void add_doctor(CLI::App& app, Session& session);
 
 }  // namespace lowtide::cli

@@ -15,18 +15,18 @@
 #include "lowtide/formats/tokens/megatron.h"
 #include "lowtide/kernels/find_value.h"
 #include "lowtide/kernels/widen.h"
-#include "lowtide/loader/token_paths.h"
+#include "lowtide/loader/tokens/token_paths.h"
 
 namespace lowtide::cli {
 namespace {
 
-std::optional<DType> told_dtype(const RawOptions& raw) {
+BareTokens told_tokens(const RawOptions& raw) {
   if (!raw.shape.empty() || !raw.offset.empty() || !raw.order.empty())
     throw UsageError("tokens have one dimension and fill their file: --tokens goes with no shape, offset or order");
-  if (raw.dtype.empty()) return std::nullopt;
-  if (raw.dtype.starts_with('>'))
-    throw UsageError(fmt::format("{} {}: tokens without a header are little-endian", raw.dtype_flag, raw.dtype));
-  return parse_dtype_option(raw.dtype);
+  if (raw.dtype.empty()) return {};
+  const bool big = raw.dtype.starts_with('>');
+  return {.dtype = parse_dtype_option(big ? raw.dtype.substr(1) : raw.dtype),
+          .endian = big ? Endian::big : Endian::little};
 }
 
 std::vector<std::string> formats_of(const TokenStream& stream) {
@@ -106,7 +106,8 @@ Scan scan_tokens(const TokenStream& stream, const TokenOptions& options, const S
   std::uint64_t done_bytes = 0;
   for (const Shard& shard : stream.shards()) {
     if (shard.count == 0) continue;
-    RowStream rows({.file = shard.file, .layout = shard.layout}, Selection::whole(shard.layout), 0);
+    const auto source = std::make_shared<const FileSource>(shard.file, shard.layout);
+    RowStream rows(source, source->whole(), 0);
     for (RowBlock block; rows.next(block);) {
       scanner.add(block.buffer);
       done_bytes += block.buffer.size_bytes();
@@ -188,8 +189,12 @@ std::shared_ptr<TokenOptions> add_token_options(CLI::App* verb) {
   auto options = std::make_shared<TokenOptions>();
   const char* group = "Tokens";
   verb->add_flag("--tokens", options->scan, "It holds tokens; read them all")->group(group);
-  verb->add_option("--eot", options->eot, "The token that ends a document: count them")->type_name("N")->group(group);
-  verb->add_option("--block", options->block, "Windows of N+1 tokens in an epoch")->type_name("N")->group(group);
+  is_whole_number(verb->add_option("--eot", options->eot, "The token that ends a document: count them"), 0)
+      ->type_name("N")
+      ->group(group);
+  is_whole_number(verb->add_option("--block", options->block, "Windows of N+1 tokens in an epoch"), 1)
+      ->type_name("N")
+      ->group(group);
   return options;
 }
 
@@ -214,7 +219,7 @@ TokenStream describe_tokens(const std::string& path, const RawOptions& raw, cons
   if (options.eot && !options.scan) throw UsageError("--eot counts documents by reading every token", "add --tokens");
   if (options.block && (*options.block == 0 || *options.block > INT64_MAX))
     throw UsageError(fmt::format("--block {}: not a length of windows", *options.block));
-  TokenStream stream = TokenStream::open({path}, told_dtype(raw));
+  TokenStream stream = TokenStream::open({path}, told_tokens(raw));
   const Scan scan = options.scan ? scan_tokens(stream, options, shared) : Scan{};
   add_size(stream, raw, json, fields);
   add_documents(stream, scan, options, json, fields);

@@ -16,7 +16,7 @@
 #include "lowtide/cli/json.h"
 #include "lowtide/cli/session.h"
 #include "lowtide/cli/terminal.h"
-#include "lowtide/loader/token_stream.h"
+#include "lowtide/loader/tokens/token_stream.h"
 
 namespace lowtide::cli {
 

@@ -6,31 +6,35 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/base/fork.h"
-#include "lowtide/io/fault.h"
 
 namespace lowtide::io {
 
 DescriptorTable& DescriptorTable::process() {
-  return one_for_process<DescriptorTable>([] { return new DescriptorTable; });
+  return one_for_process<DescriptorTable>(ForkRank::descriptors, [] { return new DescriptorTable; });
 }
 
-void DescriptorTable::lock_for_fork() {
-  mutex_.lock();
+bool DescriptorTable::try_lock_for_fork() {
+  if (!mutex_.try_lock()) return false;
   for (auto& [inode, weak] : own_writes_) {
     if (auto shared = weak.lock()) forking_.push_back(std::move(shared));
   }
-  for (const auto& shared : forking_) shared->mutex.lock();
+  for (const auto& shared : forking_) shared->mutex.lock();  // held for a moment, by threads that want nothing else
+  return true;
 }
 
-void DescriptorTable::unlock_after_fork(bool /*in_child*/) {
-  for (const auto& shared : forking_) shared->mutex.unlock();
+void DescriptorTable::unlock_after_fork(bool in_child) {
+  for (const auto& shared : forking_) {
+    if (in_child && !shared->writing.taken()) shared->writers = 0;  // the parent's
+    shared->mutex.unlock();
+  }
   forking_.clear();
   mutex_.unlock();
 }
 
 int DescriptorTable::open(const std::string& path, int flags, mode_t permissions) {
-  if (holds_half()) close_longest_idle();
+  if (holds_half() && !raise_limit()) close_longest_idle();
   while (true) {
     if (const int error = fault::at(fault::Stage::call); error > 0) {
       errno = error;
@@ -39,7 +43,7 @@ int DescriptorTable::open(const std::string& path, int flags, mode_t permissions
     const int fd = ::open(path.c_str(), flags | O_CLOEXEC, permissions);
     if (fd >= 0 || (errno != EMFILE && errno != ENFILE)) return fd;
     const int refusal = errno;
-    if (!close_longest_idle()) {
+    if (!(refusal == EMFILE && raise_limit()) && !close_longest_idle()) {
       errno = refusal;
       return -1;
     }
@@ -67,21 +71,29 @@ bool DescriptorTable::holds_half() {
   return static_cast<rlim_t>(std::count_if(files_.begin(), files_.end(), is_open)) >= limit.rlim_cur / 2;
 }
 
+// Where reading a thousand shards in turn would open each of them anew. Only when needed: a program that waits with select() cannot
+// have descriptors above 1024.
+bool DescriptorTable::raise_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, std::max<rlim_t>(2 * limit.rlim_cur, 4096));
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 bool DescriptorTable::close_longest_idle() {
   // Outlives the lock: the last reference may be ours, and ~File takes the lock.
   std::vector<std::shared_ptr<File>> seen;
-  File* idle = nullptr;
   const std::lock_guard lock(mutex_);
   for (auto& [pointer, weak] : files_) {
     if (auto file = weak.lock()) seen.push_back(std::move(file));
   }
+  std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a->last_use_ < b->last_use_; });
   for (const auto& file : seen) {
-    if (file->pins_ > 0 || file->fd_ < 0 || file->adopted_) continue;
-    if (idle == nullptr || file->last_use_ < idle->last_use_) idle = file.get();
+    if (file->pins_ > 0 || file->fd_ < 0 || !file->can_be_reopened()) continue;
+    file->close_descriptors();
+    return true;
   }
-  if (idle == nullptr) return false;
-  idle->close_descriptors();
-  return true;
+  return false;
 }
 
 void DescriptorTable::pin(File& file) {

@@ -31,12 +31,13 @@ class DescriptorTable {
   std::vector<std::shared_ptr<File>> files();
   std::shared_ptr<OwnWrites> own_writes(const Stamp& inode);
 
-  void lock_for_fork();
+  bool try_lock_for_fork();
   void unlock_after_fork(bool in_child);
 
  private:
   bool close_longest_idle();
-  bool holds_half();  // of the descriptors that this process may have
+  static bool raise_limit();  // false if it is as high as it may be
+  bool holds_half();          // of the descriptors that this process may have
 
   std::mutex mutex_;
   std::map<File*, std::weak_ptr<File>> files_;

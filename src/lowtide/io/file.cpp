@@ -10,10 +10,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <stdexcept>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/error.h"
 #include "lowtide/io/descriptors.h"
-#include "lowtide/io/fault.h"
+#include "lowtide/io/file_system.h"
 #include "lowtide/io/page_cache.h"
 
 #ifndef RWF_DONTCACHE
@@ -31,21 +34,7 @@ auto checked(Call call) -> decltype(call()) {
   return result < 0 ? static_cast<decltype(result)>(-errno) : result;
 }
 
-Stamp stamp_of(const struct stat& s) {
-  return {s.st_dev, s.st_ino, static_cast<std::uint64_t>(s.st_size),
-          s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec};
-}
-
 std::string proc_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
-
-// What direct reads may begin and end on, or 0. tmpfs takes O_DIRECT and means memory: it states no alignment.
-std::size_t stated_unit(int fd) {
-  struct statx s{};
-  const int result = checked([&] { return statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &s); });
-  if (result != 0 || (s.stx_mask & STATX_DIOALIGN) == 0 || s.stx_dio_offset_align == 0) return 0;
-  const std::size_t unit = std::max<std::size_t>({512, s.stx_dio_offset_align, s.stx_dio_mem_align});
-  return unit <= direct_align ? unit : 0;
-}
 
 std::int64_t monotonic_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -68,6 +57,9 @@ ssize_t read_head(Call call, std::uint64_t file_bytes) {
   return n;
 }
 
+// What we ask for is what should be read, no more. 0, or errno where a sandbox forbids the call, and with it dropping pages.
+int advise_random(int fd) { return posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); }
+
 void refuse_odd_kinds(const struct stat& s, const std::string& path) {
   if (S_ISDIR(s.st_mode)) throw IoError(fmt::format("{} is a directory, not a file", path), EISDIR, path);
   if (!S_ISREG(s.st_mode))
@@ -76,7 +68,18 @@ void refuse_odd_kinds(const struct stat& s, const std::string& path) {
 
 }  // namespace
 
+File::File(std::string path, Access access) : path_(std::move(path)), access_(access), content_id_(new_content_id()) {
+  std::error_code no_folder;  // a working folder that was removed
+  absolute_path_ = std::filesystem::absolute(path_, no_folder).string();
+  if (no_folder) absolute_path_ = path_;
+}
+
+void refuse_null_bytes(const std::string& path) {
+  if (path.find('\0') != std::string::npos) throw std::invalid_argument("embedded null byte in the path");
+}
+
 std::shared_ptr<File> File::open(const std::string& path, Access access) {
+  refuse_null_bytes(path);
   std::shared_ptr<File> file(new File(path, access));
   const int flags = access == Access::read ? O_RDONLY : O_RDWR;
   // Non-blocking, so that a pipe with no writer is refused below rather than waited for.
@@ -101,8 +104,8 @@ std::shared_ptr<File> File::adopt(int fd, const std::string& path) {
   const bool may_be_direct = !forced || is_direct(*forced);
   file->buffered_fd_ = fd;
   file->mode_ = forced == Mode::dontcache ? Mode::dontcache : Mode::buffered;
-  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-  if (may_be_direct && stated_unit(fd) > 0) {
+  const int unadvised = advise_random(fd);
+  if (std::string refusal; may_be_direct && direct_unit(fd, refusal) > 0) {
     const int direct = DescriptorTable::process().open(proc_path(fd), O_RDWR | O_DIRECT);
     Page page{};
     // The file is new and empty: a page of zeros at its start is no loss, and shows that direct writes work.
@@ -113,6 +116,7 @@ std::shared_ptr<File> File::adopt(int fd, const std::string& path) {
       ::close(direct);
     }
   }
+  if (unadvised != 0 && !is_direct(file->mode_)) file->refuse_without_advice(unadvised);
   DescriptorTable::process().add(file);
   return file;
 }
@@ -124,12 +128,13 @@ File::~File() {
 
 void File::close_descriptors() noexcept {
   const int buffered = buffered_fd_.exchange(-1);
-  if (buffered >= 0 && buffered != fd_) ::close(buffered);
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+  const int fd = fd_.exchange(-1);
+  if (buffered >= 0 && buffered != fd) ::close(buffered);
+  if (fd >= 0) ::close(fd);
 }
 
 void File::choose_mode() {
+  spill_bytes_ = spill_bytes(fd_);
   const auto forced = forced_mode();
   const Mode first = forced.value_or(Mode::uring);
   if (is_direct(first) && try_direct()) {
@@ -145,22 +150,27 @@ void File::choose_mode() {
     return;
   }
   if (forced && !is_direct(*forced)) mode_reason_ = fmt::format("LOWTIDE_IO={}", name(*forced));
-  posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);  // what we ask for is what should be read, no more
-  if (first != Mode::buffered && try_dontcache()) {
-    mode_ = Mode::dontcache;
-  } else {
-    mode_ = Mode::buffered;
-    read_buffered_head();
-  }
-  buffered_fd_ = fd_;
+  const int unadvised = advise_random(fd_);
+  const bool drops_itself = first != Mode::buffered && try_dontcache();
+  // Writes are dropped by advice in either mode.
+  if (unadvised != 0 && (!drops_itself || access_ == Access::read_write)) refuse_without_advice(unadvised);
+  mode_ = drops_itself ? Mode::dontcache : Mode::buffered;
+  if (!drops_itself) read_buffered_head();
+  buffered_fd_ = fd_.load();
+}
+
+void File::refuse_without_advice(int error) const {
+  throw IoError(
+      fmt::format(
+          "{} can only be had through the page cache here ({}), and posix_fadvise, which gives that memory back, "
+          "is forbidden: {}. Allow fadvise64 in the sandbox, or use a disk with direct IO",
+          path_, mode_reason_.empty() ? "no direct IO" : mode_reason_, std::strerror(error)),
+      error, path_);
 }
 
 bool File::try_direct() {
-  const std::size_t unit = stated_unit(fd_);
-  if (unit == 0) {
-    mode_reason_ = "the file system has no direct IO";
-    return false;
-  }
+  const std::size_t unit = direct_unit(fd_, mode_reason_);
+  if (unit == 0) return false;
   const int direct =
       DescriptorTable::process().open(proc_path(fd_), (access_ == Access::read ? O_RDONLY : O_RDWR) | O_DIRECT);
   if (direct < 0) {
@@ -176,11 +186,39 @@ bool File::try_direct() {
     mode_reason_ = fmt::format("O_DIRECT read: {}", std::strerror(static_cast<int>(-n)));
     return false;
   }
+  if (direct_reads_are_cached(direct)) {
+    ::close(direct);
+    mode_reason_ = "direct reads of this file go through the page cache (it is compressed)";
+    return false;
+  }
   head_.assign(page.bytes, page.bytes + n);
   ::close(fd_);
   fd_ = direct;
   read_unit_ = unit;
   return true;
+}
+
+// Btrfs reads what it has compressed through the page cache, O_DIRECT or not, and says nothing. Asked in a few places: a header may be
+// stored plainly before data that is not.
+bool File::direct_reads_are_cached(int direct) const {
+  if (spill_bytes_ == 0) return false;
+  constexpr int places = 8;
+  Page page;
+  for (int i = 0; i < places; ++i) {
+    const std::uint64_t offset = stamp_.size_bytes / places * i / direct_align * direct_align;
+    if (fully_cached(direct, offset, direct_align)) continue;  // by somebody else: this place says nothing
+    if (pread(direct, page.bytes, sizeof page.bytes, static_cast<off_t>(offset)) <= 0) continue;
+    if (!fully_cached(direct, offset, direct_align)) continue;
+    drop_spill(offset, direct_align);
+    return true;
+  }
+  return false;
+}
+
+void File::drop_spill(std::uint64_t offset, std::size_t bytes) const {
+  if (spill_bytes_ == 0) return;
+  const std::uint64_t begin = offset > spill_bytes_ ? offset - spill_bytes_ : 0;
+  drop_cached(fd_, begin, offset + bytes + spill_bytes_ - begin);
 }
 
 bool File::try_dontcache() {
@@ -210,13 +248,18 @@ void File::read_buffered_head() {
 }
 
 void File::reopen() {
-  const std::lock_guard once(buffered_mutex_);
+  const Turn::Held once = opening_.take("opening " + path_);
   if (fd_ >= 0) return;
   const int flags = (access_ == Access::read ? O_RDONLY : O_RDWR) | (is_direct(mode_) ? O_DIRECT : 0);
-  const int fd = DescriptorTable::process().open(path_, flags);
+  const int fd = DescriptorTable::process().open(absolute_path_, flags);
   if (fd < 0) fail("cannot open again", errno, 0);
+  struct stat s{};
+  if (fstat(fd, &s) != 0 || !stamp_of(s).same_file(stamp())) {
+    ::close(fd);
+    refuse_change(path_, stamp(), stamp_of(s));
+  }
   if (!is_direct(mode_)) {
-    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    advise_random(fd);
     buffered_fd_ = fd;
   }
   fd_ = fd;
@@ -224,13 +267,18 @@ void File::reopen() {
 
 int File::buffered_fd() {
   if (const int fd = buffered_fd_.load(); fd >= 0) return fd;
-  const std::lock_guard lock(buffered_mutex_);
+  const Turn::Held once = opening_.take("opening " + path_);
   if (const int fd = buffered_fd_.load(); fd >= 0) return fd;
   const int fd = DescriptorTable::process().open(proc_path(fd_), access_ == Access::read ? O_RDONLY : O_RDWR);
   if (fd < 0) return -1;
-  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+  advise_random(fd);
   buffered_fd_ = fd;
   return fd;
+}
+
+Stamp File::stamp() const {
+  const std::lock_guard lock(own_writes_->mutex);
+  return stamp_;
 }
 
 std::uint64_t File::size_bytes() const {
@@ -238,8 +286,7 @@ std::uint64_t File::size_bytes() const {
     struct stat s{};
     return fstat(fd_, &s) == 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
   }
-  const std::lock_guard lock(own_writes_->mutex);
-  return stamp_.size_bytes;
+  return stamp().size_bytes;
 }
 
 ssize_t File::read(std::byte* memory, std::uint64_t offset, std::size_t bytes) {
@@ -248,7 +295,7 @@ ssize_t File::read(std::byte* memory, std::uint64_t offset, std::size_t bytes) {
     const ssize_t n = pread(fd_, memory, bytes, at);
     return n < 0 ? -errno : n;
   }
-  if (mode_ == Mode::dontcache) {
+  if (mode_ == Mode::dontcache && spill_bytes_ == 0) {
     iovec vector{memory, bytes};
     const ssize_t n = preadv2(fd_, &vector, 1, at, RWF_DONTCACHE);
     return n < 0 ? -errno : n;
@@ -261,6 +308,7 @@ ssize_t File::read(std::byte* memory, std::uint64_t offset, std::size_t bytes) {
   if (ours || own_writes_->drops.load() != drops) {
     ++own_writes_->drops;
     drop_cached(fd_, offset, bytes);
+    drop_spill(offset, bytes);
   }
   return n < 0 ? -error : n;
 }
@@ -318,18 +366,11 @@ void File::check_unchanged() const {
   const Stamp now = stamp_of(s);
   const std::lock_guard lock(own_writes_->mutex);
   if (now == stamp_) return;
-  const bool same_file =
-      now.device == stamp_.device && now.inode == stamp_.inode && now.size_bytes == stamp_.size_bytes;
-  if (now == own_writes_->after || (being_written && same_file)) return see(now);
-  const char* advice = "Open it again to read it as it is now.";
-  if (now.device != stamp_.device || now.inode != stamp_.inode) {
-    throw DataChangedError(fmt::format("{} was replaced by another file since it was opened. {}", path_, advice));
-  }
-  if (now.size_bytes != stamp_.size_bytes) {
-    throw DataChangedError(fmt::format("{} changed size from {} to {} bytes since it was opened. {}", path_,
-                                       stamp_.size_bytes, now.size_bytes, advice));
-  }
-  throw DataChangedError(fmt::format("{} was written to since it was opened. {}", path_, advice));
+  const bool same_size = now.same_file(stamp_) && now.size_bytes == stamp_.size_bytes;
+  // Whoever writes in place shares the file with other writers.
+  const bool may_be_written = being_written || access_ == Access::read_write;
+  if (now == own_writes_->after || (may_be_written && same_size)) return see(now);
+  refuse_change(path_, stamp_, now);
 }
 
 void File::accept_change() {
@@ -351,6 +392,20 @@ void File::follow_changes() {
   if (fstat(fd_, &s) != 0) fail("cannot stat", errno, 0);
   const std::lock_guard lock(own_writes_->mutex);
   if (const Stamp now = stamp_of(s); now != stamp_) see(now);
+}
+
+bool File::stamp_tells() const {
+  constexpr std::int64_t tick_ns = 20'000'000;  // twice the longest tick there is (HZ=100)
+  const std::int64_t now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  const std::lock_guard lock(own_writes_->mutex);
+  return stamp_.mtime_ns + tick_ns < now;
+}
+
+bool File::can_be_reopened() const {
+  struct stat named{};
+  struct stat open{};
+  return !adopted_ && stat(absolute_path_.c_str(), &named) == 0 && fstat(fd_, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
 void File::see(const Stamp& now) const {

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <chrono>
 
 #include <cerrno>
 
@@ -48,6 +50,16 @@ TEST(File, AnUnknownModeIsNamedInTheRefusal) {
   const TestFolder folder;
   const ForcedMode mode("fast");
   EXPECT_THROW(File::open(folder.pattern("x", 100), Access::read), std::invalid_argument);
+}
+
+TEST(File, AStampOfThisVeryMomentDoesNotTellALaterWriteFromThisState) {
+  const TestFolder folder;
+  const auto path = folder.pattern("x", 4096);
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(path, now - std::chrono::hours(1));
+  EXPECT_TRUE(File::open(path, Access::read)->stamp_tells());
+  std::filesystem::last_write_time(path, now + std::chrono::hours(1));
+  EXPECT_FALSE(File::open(path, Access::read)->stamp_tells());
 }
 
 TEST(File, NoticesAWriteFromOutside) {

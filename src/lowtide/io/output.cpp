@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,12 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <random>
+#include <functional>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/base/units.h"
 #include "lowtide/error.h"
 #include "lowtide/io/descriptors.h"
-#include "lowtide/io/fault.h"
 
 namespace lowtide::io {
 namespace {
@@ -37,9 +38,35 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-std::string hidden_beside(const std::string& path) {
-  const fs::path target(path);
-  return fmt::format("{}/.{}.{:08x}.lowtide-tmp", folder_of(path), target.filename().string(), std::random_device{}());
+constexpr int most_attempts = 1000;
+constexpr std::size_t longest_name_bytes = 200;  // of 255: leaves room for what a hidden name adds
+
+// Where the bytes of `path` are while they have a name of their own; a few of them where several processes save to one target.
+std::string hidden_beside(const std::string& path, int attempt) {
+  std::string name = fs::path(path).filename().string();
+  if (name.size() > longest_name_bytes)
+    name = fmt::format("{}-{:016x}", name.substr(0, longest_name_bytes), std::hash<std::string>{}(name));
+  return fmt::format("{}/.{}.{}.lowtide-tmp", folder_of(path), name, attempt);
+}
+
+// Held from the moment a hidden file may have a name until it has its own: who can have it knows that the maker is gone.
+bool lock_as_maker(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+bool names(const std::string& path, int fd) {
+  struct stat named{};
+  struct stat open{};
+  return lstat(path.c_str(), &named) == 0 && fstat(fd, &open) == 0 && named.st_dev == open.st_dev &&
+         named.st_ino == open.st_ino;
+}
+
+// Removes what a killed process left, if that is what it is. False if a living one is at work there.
+bool remove_stale(const std::string& hidden) {
+  const int fd = DescriptorTable::process().open(hidden, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return errno == ENOENT;
+  const bool stale = lock_as_maker(fd) && names(hidden, fd);
+  if (stale) unlink(hidden.c_str());
+  ::close(fd);
+  return stale;
 }
 
 class Folder {
@@ -59,12 +86,18 @@ class Folder {
 }  // namespace
 
 OutputFile OutputFile::create(const std::string& path, bool overwrite) {
-  std::error_code ignored;
-  const std::string target = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored).string() : path;
-  OutputFile out(target, overwrite);
+  refuse_null_bytes(path);
   struct stat s{};
+  const bool exists = stat(path.c_str(), &s) == 0;
+  // A name that is too long, a loop of links, a folder that may not be entered: known now, before the work.
+  if (!exists && errno != ENOENT) fail("cannot create", errno, path);
+  std::error_code ignored, failed;
+  // Absolute: the file belongs where its name meant when it was begun, whatever chdir() does before commit().
+  const std::string target =
+      (fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, failed) : fs::absolute(path, failed)).string();
+  if (failed) fail("cannot follow", failed.value(), path);
+  OutputFile out(target, overwrite);
   mode_t permissions = 0666;
-  const bool exists = stat(target.c_str(), &s) == 0;
   if (exists && !overwrite) {
     throw IoError(
         fmt::format("{} exists already; pass overwrite=True (--force on the command line) to replace it", path), EEXIST,
@@ -75,17 +108,37 @@ OutputFile OutputFile::create(const std::string& path, bool overwrite) {
   if (exists) permissions = s.st_mode & 07777;
   auto& table = DescriptorTable::process();
   int fd = table.open(folder_of(target), O_TMPFILE | O_RDWR, permissions);
-  if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-    out.temporary_ = hidden_beside(target);
-    fd = table.open(out.temporary_, O_RDWR | O_CREAT | O_EXCL, permissions);
+  if (fd >= 0) {
+    lock_as_maker(fd);
+    remove_stale(hidden_beside(target, 0));
+  } else if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
+    fd = out.create_hidden(permissions);
   }
-  if (fd < 0) {
-    out.temporary_.clear();
-    fail("cannot create", errno, path);
-  }
+  if (fd < 0) fail("cannot create", errno, path);
   if (exists) fchmod(fd, permissions);  // what open() masked
   out.file_ = File::adopt(fd, target);
   return out;
+}
+
+int OutputFile::create_hidden(mode_t permissions) {
+  for (int attempt = 0; attempt < most_attempts;) {
+    const std::string hidden = hidden_beside(path_, attempt);
+    const int fd = DescriptorTable::process().open(hidden, O_RDWR | O_CREAT | O_EXCL, permissions);
+    if (fd < 0 && errno != EEXIST) return -1;
+    if (fd >= 0) {
+      // Between its making and its lock another process may take it for stale.
+      if (lock_as_maker(fd) && names(hidden, fd)) {
+        temporary_ = hidden;
+        return fd;
+      }
+      ::close(fd);
+    } else if (remove_stale(hidden)) {
+      continue;
+    }
+    ++attempt;
+  }
+  errno = EEXIST;
+  return -1;
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
@@ -97,7 +150,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 OutputFile::~OutputFile() { discard(); }
 
 void OutputFile::discard() noexcept {
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (!temporary_.empty() && made_.here()) unlink(temporary_.c_str());  // a forked child's copy is the parent's file
   temporary_.clear();
   file_.reset();
 }
@@ -142,10 +195,16 @@ void OutputFile::give_name() {
     return;
   }
   const std::string self = fmt::format("/proc/self/fd/{}", file_->fd());
-  const std::string name = overwrite_ ? hidden_beside(path_) : path_;
-  const int error = attempt([&] { return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW); });
-  if (error != 0) fail("cannot create", error, path_);
-  if (overwrite_) temporary_ = name;
+  for (int tries = 0;; ++tries) {
+    const std::string name = overwrite_ ? hidden_beside(path_, tries) : path_;
+    const auto link = [&] { return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW); };
+    int error = attempt(link);
+    if (error == EEXIST && overwrite_ && remove_stale(name)) error = attempt(link);
+    if (error == EEXIST && overwrite_ && tries < most_attempts) continue;
+    if (error != 0) fail("cannot create", error, path_);
+    if (overwrite_) temporary_ = name;
+    return;
+  }
 }
 
 }  // namespace lowtide::io

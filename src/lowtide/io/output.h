@@ -5,8 +5,9 @@
 //   … write through out.file() …
 //   out.commit(bytes);                         // synced, then the name appears; readers see the old file or the new one
 //
-// The bytes go to an unnamed file (O_TMPFILE) where the file system has those, so a killed process leaves nothing behind; elsewhere to
-// a hidden file beside the target. Destroyed without commit(), it leaves nothing.
+// The bytes go to an unnamed file (O_TMPFILE) where the file system has those, so a killed process leaves nothing behind; elsewhere, and
+// for the moment in which an old file is replaced, they have a hidden name beside the target. What a killed process left there is
+// removed by the next save to the same target: its maker's lock is gone. Destroyed without commit(), it leaves nothing.
 //
 // Not thread-safe. Blocks: commit(), for the disk.
 #pragma once
@@ -16,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "lowtide/base/fork.h"
 #include "lowtide/io/file.h"
 
 namespace lowtide::io {
@@ -35,8 +37,10 @@ class OutputFile {
 
  private:
   OutputFile(std::string path, bool overwrite) : path_(std::move(path)), overwrite_(overwrite) {}
+  int create_hidden(mode_t permissions);  // a descriptor, or -1 and errno
   void give_name();
 
+  MadeHere made_;
   std::string path_;  // the target, symbolic links resolved
   bool overwrite_;
   std::string temporary_;  // empty while the file has no name

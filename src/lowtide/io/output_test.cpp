@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/error.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/test_file.h"
 
 namespace lowtide::io {

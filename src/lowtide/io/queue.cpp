@@ -1,14 +1,13 @@
 #include "lowtide/io/queue.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <new>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/base/interrupt.h"
-#include "lowtide/io/fault.h"
+#include "lowtide/error.h"
 
 namespace lowtide::io {
 namespace {
@@ -17,7 +16,7 @@ constexpr std::uint32_t max_retries = 1000;  // EAGAIN without progress, a slice
 
 }  // namespace
 
-Queue::Queue(Mode mode) : ring_(mode == Mode::uring), owner_pid_(getpid()) {
+Queue::Queue(Mode mode) : ring_(mode == Mode::uring) {
   if (ring_) backend_ = take_uring();
   if (!backend_) {
     ring_ = false;
@@ -26,15 +25,23 @@ Queue::Queue(Mode mode) : ring_(mode == Mode::uring), owner_pid_(getpid()) {
 }
 
 Queue::~Queue() {
-  if (owner_pid_ != getpid()) {
+  if (!made_.here()) {
     backend_.release();  // the parent's: its ring and threads are not here
+    broken_.release();
     return;
   }
   drain();
   if (ring_) give_uring(std::move(backend_));
 }
 
+void Queue::check_here() {
+  if (made_.here()) return;
+  in_flight_ = 0;
+  throw Error("the process has forked since this began, and its requests are the parent's: begin again in the child");
+}
+
 void Queue::push(const Request& request) {
+  check_here();
   assert(in_flight_ < max_depth);
   std::uint32_t slot;
   if (free_slots_.empty()) {
@@ -66,19 +73,40 @@ void Queue::submit(std::uint32_t slot) {
 std::span<const Completion> Queue::wait() {
   completions_.clear();
   interrupt_point();  // a busy disk answers at once, again and again
+  check_here();
   collect(0);
   while (completions_.empty() && in_flight_ > 0) {
     collect(interrupt_slice_ms);
-    if (completions_.empty()) interrupt_now();
+    if (!completions_.empty()) break;
+    interrupt_now();
+    check_here();
   }
+  return completions_;
+}
+
+std::span<const Completion> Queue::look() {
+  completions_.clear();
+  if (in_flight_ > 0 && made_.here()) collect(interrupt_slice_ms);
   return completions_;
 }
 
 void Queue::collect(int milliseconds) {
   for (const std::uint32_t slot : std::exchange(again_, {})) submit(slot);
-  backend_->reap(done_, done_.empty() ? milliseconds : 0);
+  reap(done_.empty() ? milliseconds : 0);
   for (std::size_t i = 0; i < done_.size(); ++i) settle(done_[i].slot, done_[i].result);
   done_.clear();
+}
+
+// A ring that breaks is replaced by threads: they do the same requests, more slowly.
+void Queue::reap(int milliseconds) {
+  if (broken_) {
+    broken_->reap(done_, done_.empty() ? std::min(milliseconds, 1) : 0);
+    if (broken_->idle()) broken_.reset();
+  }
+  backend_->reap(done_, done_.empty() ? milliseconds : 0);
+  if (!backend_->broken()) return;
+  broken_ = std::exchange(backend_, make_pool_backend());
+  ring_ = false;
 }
 
 void Queue::settle(std::uint32_t slot, std::int64_t result) {
@@ -114,13 +142,14 @@ void Queue::finish(std::uint32_t slot, std::uint32_t bytes, int error) {
 }
 
 void Queue::drain() noexcept {
+  if (!made_.here()) return;
   // Nothing is retried and nobody is told: the memory must outlive the kernel's use of it, no more.
   in_flight_ -= again_.size();
   again_.clear();
   in_flight_ -= done_.size();
   done_.clear();
   while (in_flight_ > 0) {
-    backend_->reap(done_, interrupt_slice_ms);
+    reap(interrupt_slice_ms);
     in_flight_ -= done_.size();
     done_.clear();
   }

@@ -8,7 +8,7 @@
 // the memory before the queue.
 //
 // Not thread-safe: one thread at a time (any thread). Blocks: wait(), in slices that let Ctrl-C through; push() never.
-// After fork() a child must not use its parent's queues; files and new queues work.
+// After fork() a child cannot use its parent's queues (Error); files and new queues work.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowtide/base/fork.h"
 #include "lowtide/io/file.h"
 #include "lowtide/io/mode.h"
 
@@ -59,6 +60,10 @@ class Backend {
   virtual void submit(std::uint32_t slot, const Op& op) = 0;  // REQUIRES: fewer than Queue::max_depth in flight
   // Hands over what is finished, waiting up to `milliseconds` for the first. Called with 0 to look only.
   virtual void reap(std::vector<Done>& out, int milliseconds) = 0;
+  virtual bool broken() const {
+    return false;
+  }  // takes nothing any more; what it had not begun is reported as ECANCELED
+  virtual bool idle() const { return true; }  // has nothing in flight and nothing to report
 };
 std::unique_ptr<Backend> take_uring();  // nullptr when the kernel refuses a ring now (fds, memory)
 void give_uring(std::unique_ptr<Backend> backend);
@@ -76,6 +81,7 @@ class Queue {
   void push(const Request& request);  // REQUIRES: in_flight() < max_depth
   // At least one completion, unless nothing is in flight. The span lives until the next call. Throws what the interrupt hook throws.
   std::span<const Completion> wait();
+  std::span<const Completion> look();  // what there is within a slice; runs no hook
   std::size_t in_flight() const { return in_flight_; }
   void drain() noexcept;  // waits for everything and forgets it
 
@@ -86,14 +92,17 @@ class Queue {
     std::uint32_t retries = 0;
     std::uint32_t stalls = 0;  // answers in a row that brought no whole unit
   };
+  void check_here();
   void collect(int milliseconds);
+  void reap(int milliseconds);
   void settle(std::uint32_t slot, std::int64_t result);
   void submit(std::uint32_t slot);
   void finish(std::uint32_t slot, std::uint32_t bytes, int error);
 
   bool ring_;
   std::unique_ptr<Backend> backend_;
-  int owner_pid_;
+  std::unique_ptr<Backend> broken_;  // a ring that was forbidden, until what it has in flight is finished
+  MadeHere made_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::uint32_t> again_;  // to be submitted once more

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <map>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/base/interrupt.h"
 #include "lowtide/error.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/page_cache.h"
 #include "lowtide/io/test_file.h"
 #include "lowtide/io/transfer.h"

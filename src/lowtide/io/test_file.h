@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -32,13 +33,14 @@ class TestFolder {
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++n;
     return n;
   }
-  // Written, synced and out of the page cache.
+  // Written, synced and out of the page cache, a minute ago: what is being written right now is not cached.
   std::string pattern(const std::string& name, std::uint64_t bytes) const {
     std::vector<char> data(bytes);
     for (std::uint64_t i = 0; i < bytes; ++i) data[i] = static_cast<char>(pattern_byte(i));
     const std::string path = *this / name;
     std::ofstream(path, std::ios::binary).write(data.data(), static_cast<std::streamsize>(bytes));
     make_cold(path);
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
     return path;
   }
   static void make_cold(const std::string& path);

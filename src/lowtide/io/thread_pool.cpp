@@ -11,6 +11,7 @@
 #include <string>
 
 #include "lowtide/base/fork.h"
+#include "lowtide/base/interrupt.h"
 
 namespace lowtide::io {
 namespace {
@@ -68,7 +69,7 @@ std::size_t usable_threads() {
 }
 
 ThreadPool& ThreadPool::process() {
-  return one_for_process<ThreadPool>([] { return new ThreadPool; });
+  return one_for_process<ThreadPool>(ForkRank::threads, [] { return new ThreadPool; });
 }
 
 void ThreadPool::add(std::function<void()> job) {
@@ -112,6 +113,7 @@ void ThreadPool::start_thread() {
 }
 
 void ThreadPool::work() {
+  const OwnThread own;
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;
@@ -126,7 +128,7 @@ void ThreadPool::work() {
   }
 }
 
-void ThreadPool::lock_for_fork() { mutex_.lock(); }
+bool ThreadPool::try_lock_for_fork() { return mutex_.try_lock(); }
 
 void ThreadPool::unlock_after_fork(bool in_child) {
   if (in_child) {  // its threads are not here

@@ -22,7 +22,7 @@ class ThreadPool {
   void add(std::function<void()> work);
   void share(std::size_t helpers, const std::function<void()>& work);
 
-  void lock_for_fork();
+  bool try_lock_for_fork();
   void unlock_after_fork(bool in_child);
 
  private:

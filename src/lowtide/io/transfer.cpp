@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/error.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/io/queue.h"
 
 namespace lowtide::io {

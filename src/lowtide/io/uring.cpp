@@ -2,12 +2,15 @@
 #include <liburing.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "lowtide/base/fork.h"
 #include "lowtide/io/queue.h"
@@ -19,6 +22,8 @@ constexpr unsigned ring_entries = Queue::max_depth;
 constexpr std::size_t idle_rings = 4;
 // Requests are handed over in groups: one system call for many while the disk is busy anyway.
 constexpr unsigned submit_batch = 16;
+
+void forbid_rings(int error);
 
 class Uring final : public Backend {
  public:
@@ -48,62 +53,102 @@ class Uring final : public Backend {
   }
 
   void submit(std::uint32_t slot, const Op& op) override {
-    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-    while (sqe == nullptr) {
+    io_uring_sqe* sqe = broken_ == 0 ? io_uring_get_sqe(&ring_) : nullptr;
+    if (sqe == nullptr && broken_ == 0) {
       flush();
-      sqe = io_uring_get_sqe(&ring_);
+      sqe = broken_ == 0 ? io_uring_get_sqe(&ring_) : nullptr;
     }
+    if (sqe == nullptr) return refused_.push_back({slot, broken_ == 0 ? -EAGAIN : -ECANCELED});
     if (op.kind == Request::Kind::read) {
       io_uring_prep_read(sqe, op.file->fd(), op.memory, op.bytes, op.offset);
     } else {
       io_uring_prep_write(sqe, op.file->fd(), op.memory, op.bytes, op.offset);
     }
     io_uring_sqe_set_data64(sqe, slot);
-    if (++unsubmitted_ >= submit_batch) flush();
+    unsubmitted_.push_back(slot);
+    if (unsubmitted_.size() >= submit_batch) flush();
   }
 
   void reap(std::vector<Done>& out, int milliseconds) override {
     flush();
-    if (!take_finished(out) && milliseconds > 0) {
+    out.insert(out.end(), refused_.begin(), refused_.end());
+    const bool some = !refused_.empty();
+    refused_.clear();
+    if (take_finished(out) || some || milliseconds == 0) return;
+    if (broken_ == 0) {
       __kernel_timespec limit{0, milliseconds * 1'000'000LL};
       io_uring_cqe* cqe = nullptr;
-      io_uring_wait_cqe_timeout(&ring_, &cqe, &limit);  // ETIME and EINTR: the caller asks again
+      const int error = -io_uring_wait_cqe_timeout(&ring_, &cqe, &limit);
+      if (error > 0 && error != ETIME && !passes(error)) give_up(error);
       take_finished(out);
+      return;
     }
+    // The kernel finishes what it has and says so in memory; any system call lets it.
+    for (int waited = 0; waited < milliseconds && !take_finished(out); ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+
+  bool broken() const override { return broken_ != 0; }
+  bool idle() const override { return in_kernel_ == 0 && refused_.empty() && unsubmitted_.empty(); }
 
  private:
   Uring() = default;
 
+  // Out of something for now: what is in flight gives it back.
+  static bool passes(int error) { return error == EAGAIN || error == EBUSY || error == EINTR || error == ENOMEM; }
+
   void flush() {
-    if (unsubmitted_ == 0) return;
+    if (unsubmitted_.empty() || broken_ != 0) return;
     const int n = io_uring_submit(&ring_);
-    // EAGAIN and EBUSY: the kernel is out of something for now, and finishing what is in flight gives it back.
-    if (n > 0) unsubmitted_ -= std::min(unsubmitted_, static_cast<unsigned>(n));
+    if (n > 0) {
+      const auto taken = std::min(unsubmitted_.size(), static_cast<std::size_t>(n));
+      unsubmitted_.erase(unsubmitted_.begin(), unsubmitted_.begin() + static_cast<std::ptrdiff_t>(taken));
+      in_kernel_ += taken;
+      failures_ = 0;
+    } else if (n < 0 && (!passes(-n) || (++failures_ >= most_failures && in_kernel_ == 0))) {
+      give_up(-n);
+    }
+  }
+
+  // A sandbox that closed after the ring was made: what has not been handed over never will be.
+  void give_up(int error) {
+    broken_ = error;
+    for (const std::uint32_t slot : unsubmitted_) refused_.push_back({slot, -ECANCELED});
+    unsubmitted_.clear();
+    forbid_rings(error);
   }
 
   bool take_finished(std::vector<Done>& out) {
     io_uring_cqe* cqe = nullptr;
     unsigned head = 0;
     unsigned count = 0;
+    const std::size_t before = out.size();
     io_uring_for_each_cqe(&ring_, head, cqe) {
-      out.push_back({static_cast<std::uint32_t>(io_uring_cqe_get_data64(cqe)), cqe->res});
       ++count;
+      if (cqe->user_data == LIBURING_UDATA_TIMEOUT) continue;  // before 5.11 a timeout is a request
+      out.push_back({static_cast<std::uint32_t>(io_uring_cqe_get_data64(cqe)), cqe->res});
     }
     io_uring_cq_advance(&ring_, count);
-    return count > 0;
+    in_kernel_ -= out.size() - before;
+    return out.size() > before;
   }
+
+  static constexpr int most_failures = 250;
 
   io_uring ring_{};
   bool open_ = false;
-  unsigned unsubmitted_ = 0;
+  int broken_ = 0;  // errno: the kernel takes nothing from this ring any more
+  int failures_ = 0;
+  std::size_t in_kernel_ = 0;
+  std::vector<std::uint32_t> unsubmitted_;
+  std::vector<Done> refused_;
 };
 
 struct Idle {
   std::mutex mutex;
   std::vector<std::unique_ptr<Uring>> rings;
 
-  void lock_for_fork() { mutex.lock(); }
+  bool try_lock_for_fork() { return mutex.try_lock(); }
   void unlock_after_fork(bool in_child) {
     if (in_child) {
       for (auto& ring : rings) ring->abandon();
@@ -114,7 +159,7 @@ struct Idle {
 };
 
 Idle& idle() {
-  return one_for_process<Idle>([] { return new Idle; });
+  return one_for_process<Idle>(ForkRank::rings, [] { return new Idle; });
 }
 
 int probe() {
@@ -125,8 +170,11 @@ int probe() {
 }
 
 // A refusal by seccomp, sysctl or an old kernel does not change while a process runs; one for want of descriptors or memory does.
+std::atomic<int> settled{-1};
+
+void forbid_rings(int error) { settled = error; }
+
 int refusal() {
-  static std::atomic<int> settled{-1};
   if (const int error = settled.load(); error >= 0) return error;
   const int error = probe();
   if (error != EMFILE && error != ENFILE && error != ENOMEM) settled = error;
@@ -143,6 +191,7 @@ std::string uring_refusal() {
 }
 
 std::unique_ptr<Backend> take_uring() {
+  if (settled > 0) return nullptr;
   {
     const std::lock_guard lock(idle().mutex);
     if (!idle().rings.empty()) {

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
-#include "lowtide/array.h"
-#include "lowtide/array/state.h"
-#include "lowtide/base/checked.h"
 #include "lowtide/error.h"
-#include "lowtide/formats/raw/raw.h"
 #include "lowtide/kernels/crc32c.h"
+#include "lowtide/loader/sample_pages.h"
+#include "lowtide/memory/block.h"
 
 namespace lowtide {
 namespace {
@@ -26,35 +23,15 @@ std::uint64_t stir(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-Array bytes_of(const std::shared_ptr<io::File>& file, std::uint64_t offset, Shape shape) {
-  ArrayState state{{file, raw::describe({.dtype = DType::uint8, .shape = std::move(shape), .offset = offset},
-                                        file->size_bytes(), file->path())},
-                   {},
-                   false};
-  state.selection = Selection::whole(state.source.layout);
-  return Array(std::make_shared<const ArrayState>(std::move(state)));
-}
-
 std::uint64_t hash_of(const Buffer& buffer) { return crc32c(buffer.data(), buffer.size_bytes()); }
 
-std::uint64_t mark_of(const std::shared_ptr<io::File>& file, std::uint64_t pages) {
+std::uint64_t mark_of(const std::shared_ptr<io::File>& file, std::uint64_t most_pages) {
   const std::uint64_t bytes = file->size_bytes();
-  const std::uint64_t page_count = bytes / page_bytes;
   std::uint64_t hash = stir(0x6C6F777469646521u, bytes);
-  if (page_count > 0) {
-    const std::uint64_t count = std::min(page_count, std::max(pages, least_pages));
-    std::vector<std::int64_t> at(count);
-    for (std::uint64_t i = 0; i < count; ++i)
-      at[i] = static_cast<std::int64_t>(count == 1 ? 0 : multiply_divide(i, page_count - 1, count - 1));
-    const Array all = bytes_of(file, 0, {static_cast<std::int64_t>(page_count), static_cast<std::int64_t>(page_bytes)});
-    for (std::uint64_t first = 0; first < count; first += pages_at_once) {
-      const auto some = static_cast<std::int64_t>(std::min(pages_at_once, count - first));
-      hash = stir(hash, hash_of(all.index({IndexArray{at.data() + first, {some}, {sizeof(std::int64_t)}}}).read()));
-    }
-  }
-  if (const std::uint64_t rest = bytes % page_bytes; rest > 0)
-    hash = stir(hash, hash_of(bytes_of(file, bytes - rest, {static_cast<std::int64_t>(rest)}).read()));
-  return hash;
+  const SamplePages pages(file, std::max(most_pages, least_pages));
+  for (std::uint64_t first = 0; first < pages.count(); first += pages_at_once)
+    hash = stir(hash, hash_of(pages.read(first, std::min(first + pages_at_once, pages.count()))));
+  return bytes % page_bytes > 0 ? stir(hash, hash_of(pages.rest())) : hash;
 }
 
 // Neighbouring files share a mark where there are many.

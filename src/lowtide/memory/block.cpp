@@ -5,7 +5,7 @@
 #include <cassert>
 #include <new>
 
-#include "lowtide/io/fault.h"
+#include "lowtide/base/fault.h"
 #include "lowtide/memory/page_arena.h"
 
 namespace lowtide {
@@ -47,14 +47,15 @@ Block Block::allocate(Lease lease, Pages pages) {
                                                                   : map_plain(bytes);
   }
   if (data == nullptr) throw std::bad_alloc();
-  return Block(std::move(lease), data, bytes);
+  return Block(std::move(lease), data, bytes, bytes > arena_bytes);
 }
 
 Block::Block(Block&& other) noexcept
     : lease_(std::move(other.lease_)),
       registration_(std::move(other.registration_)),
       data_(std::exchange(other.data_, nullptr)),
-      size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+      size_bytes_(std::exchange(other.size_bytes_, 0)),
+      mapped_(other.mapped_) {}
 
 Block& Block::operator=(Block&& other) noexcept {
   if (this != &other) {
@@ -63,6 +64,7 @@ Block& Block::operator=(Block&& other) noexcept {
     registration_ = std::move(other.registration_);
     data_ = std::exchange(other.data_, nullptr);
     size_bytes_ = std::exchange(other.size_bytes_, 0);
+    mapped_ = other.mapped_;
   }
   return *this;
 }
@@ -73,14 +75,22 @@ void Block::free() noexcept {
   if (data_ == nullptr) return;
   registration_.undo();
   // The memory goes before the lease does: held bytes are never fewer than resident ones.
-  if (size_bytes_ <= arena_bytes) {
-    PageArena::process().free(data_, size_bytes_);
-  } else {
+  if (mapped_) {
     munmap(data_, size_bytes_);
+  } else {
+    PageArena::process().free(data_, size_bytes_);
   }
   data_ = nullptr;
   size_bytes_ = 0;
   lease_.release();
+}
+
+void Block::shrink(std::uint64_t bytes) noexcept {
+  assert(bytes > 0 && bytes % page_bytes == 0);
+  if (!can_shrink() || bytes >= size_bytes_) return;
+  munmap(data_ + bytes, size_bytes_ - bytes);
+  size_bytes_ = bytes;
+  lease_.shrink(bytes);
 }
 
 void Block::repurpose(Purpose purpose) noexcept { lease_ = lease_.split(lease_.bytes(), purpose); }

@@ -34,17 +34,22 @@ class Block {
   std::size_t size_bytes() const { return size_bytes_; }
   explicit operator bool() const { return data_ != nullptr; }
   void repurpose(Purpose purpose) noexcept;  // the same bytes, accounted under another purpose
+  // Gives back what is behind the first `bytes`, a whole number of pages; what is in them stays. Small blocks are left as they are.
+  void shrink(std::uint64_t bytes) noexcept;
+  bool can_shrink() const { return mapped_ && !pinned(); }
   // For a GPU to copy from directly, until the block is freed; whether CUDA did it.
   bool pin() noexcept { return static_cast<bool>(registration_ = HostRegistration::of(data_, size_bytes_)); }
   bool pinned() const { return static_cast<bool>(registration_); }
 
  private:
-  Block(Lease lease, std::byte* data, std::size_t bytes) : lease_(std::move(lease)), data_(data), size_bytes_(bytes) {}
+  Block(Lease lease, std::byte* data, std::size_t bytes, bool mapped)
+      : lease_(std::move(lease)), data_(data), size_bytes_(bytes), mapped_(mapped) {}
   void free() noexcept;
   Lease lease_;
   HostRegistration registration_;
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
+  bool mapped_ = false;  // by itself, rather than a part of the arena
 };
 
 }  // namespace lowtide

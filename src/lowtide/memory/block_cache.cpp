@@ -13,7 +13,7 @@ constexpr std::uint8_t most_wanted = 3;
 }  // namespace
 
 BlockCache& BlockCache::process() {
-  return one_for_process<BlockCache>([] {
+  return one_for_process<BlockCache>(ForkRank::block_cache, [] {
     auto* made = new BlockCache;
     Budget::process().add_evictable(made);
     return made;

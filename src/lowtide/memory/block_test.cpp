@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "lowtide/base/fault.h"
 #include "lowtide/base/units.h"
-#include "lowtide/io/fault.h"
 #include "lowtide/memory/spare_blocks.h"
 
 namespace lowtide {

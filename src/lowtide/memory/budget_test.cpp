@@ -82,6 +82,90 @@ TEST(Budget, DoesNotWaitForResultsThatACallerMayKeepForEver) {
   EXPECT_THAT(refusal(budget, 2_MiB), HasSubstr("needs at least"));
 }
 
+// In another thread, which is joined: a lease is that thread's.
+Lease taken_elsewhere(Budget& budget, std::uint64_t bytes, Purpose purpose) {
+  Lease lease;
+  std::thread([&] { lease = budget.take(bytes, purpose, "elsewhere"); }).join();
+  return lease;
+}
+
+TEST(Budget, WaitsAWhileForResultsOfOtherThreads) {
+  Budget budget(4_MiB);
+  budget.set_wait(600);
+  Lease results = taken_elsewhere(budget, 3_MiB, Purpose::results);
+  std::atomic<bool> granted{false};
+  std::thread waiter([&] {
+    const Lease lease = budget.take(2_MiB, Purpose::results, "b");
+    granted = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(granted);
+  results.release();
+  waiter.join();
+  EXPECT_TRUE(granted);
+}
+
+TEST(Budget, DoesNotWaitForWhatItsOwnThreadHolds) {
+  Budget budget(4_MiB);
+  budget.set_wait(600);
+  const Lease staging = budget.take(3_MiB, Purpose::staging, "an operation");
+  EXPECT_THAT(refusal(budget, 2_MiB), HasSubstr("staging 3 MiB"));  // a callback of it
+}
+
+TEST(Budget, DoesNotWaitForAThreadInACallback) {
+  Budget budget(4_MiB);
+  budget.set_wait(600);
+  Lease staging;
+  std::atomic<bool> ready{false}, stop{false};
+  std::thread saving([&] {
+    staging = budget.take(3_MiB, Purpose::staging, "saving");
+    const Budget::Callback progress(budget);
+    ready = true;
+    while (!stop) std::this_thread::yield();
+  });
+  while (!ready) std::this_thread::yield();
+  EXPECT_THAT(refusal(budget, 2_MiB), HasSubstr("staging 3 MiB"));
+  stop = true;
+  saving.join();
+}
+
+TEST(Budget, RefusesWhenAllWhoHoldSomethingWait) {
+  Budget budget(4_MiB);
+  budget.set_wait(600);
+  std::atomic<int> holding{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      const Lease first = budget.take(2_MiB, Purpose::results, "first");
+      ++holding;
+      while (holding < 2) std::this_thread::yield();
+      if (refusal(budget, 2_MiB) != "granted") ++refused;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_GE(refused, 1);
+}
+
+TEST(Budget, WhoHasWaitedLongestIsNotOvertaken) {
+  Budget budget(4_MiB);
+  budget.set_wait(600);
+  Lease half = taken_elsewhere(budget, 2_MiB, Purpose::staging);
+  std::thread large([&] { const Lease lease = budget.take(4_MiB, Purpose::results, "large"); });
+  while (budget.try_take(4_KiB, Purpose::staging)) std::this_thread::yield();  // until it waits
+  EXPECT_FALSE(budget.try_take_between(4_KiB, 1_MiB, Purpose::staging));
+  std::atomic<bool> granted{false};
+  std::thread small([&] {
+    const Lease lease = budget.take(1_MiB, Purpose::results, "small");
+    granted = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(granted);
+  half.release();
+  large.join();
+  small.join();
+  EXPECT_EQ(budget.usage().held_bytes, 0u);
+}
+
 class Shelf final : public Evictable {
  public:
   std::uint64_t evict(std::uint64_t) override {

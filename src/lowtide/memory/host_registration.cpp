@@ -2,11 +2,12 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <mutex>
 #include <new>
 #include <type_traits>
+
+#include "lowtide/base/fork.h"
 
 namespace lowtide {
 namespace {
@@ -64,10 +65,10 @@ class Driver {
   }
 
  private:
-  Driver() : owner_pid_(getpid()) {}
+  Driver() = default;
 
   // Asked before the lock is: at the fork, a thread that is not here may have held it.
-  bool forked() const { return owner_pid_ != getpid(); }
+  bool forked() const { return !made_.here(); }
 
   bool refuse(std::string why) {
     refusal_ = std::move(why);
@@ -124,7 +125,7 @@ class Driver {
     return done;
   }
 
-  const pid_t owner_pid_;
+  const MadeHere made_;
   std::mutex mutex_;
   bool looked_for_ = false, forbidden_ = false;
   DriverCalls calls_;

@@ -22,7 +22,7 @@ std::optional<std::size_t> find_free(const std::bitset<PageArena::span_pages>& u
 }  // namespace
 
 PageArena& PageArena::process() {
-  return one_for_process<PageArena>([] { return new PageArena; });
+  return one_for_process<PageArena>(ForkRank::page_arena, [] { return new PageArena; });
 }
 
 std::byte* PageArena::allocate(std::size_t bytes) {

@@ -5,7 +5,7 @@
 namespace lowtide {
 
 SpareBlocks& SpareBlocks::process() {
-  return one_for_process<SpareBlocks>([] {
+  return one_for_process<SpareBlocks>(ForkRank::spare_blocks, [] {
     auto* made = new SpareBlocks;
     Budget::process().add_evictable(made);
     return made;
@@ -43,7 +43,7 @@ Block SpareBlocks::take_exactly(Lease lease) {
   return Block::allocate(std::move(lease));
 }
 
-Block SpareBlocks::remove(std::deque<Block>::iterator at) {
+Block SpareBlocks::remove(std::vector<Block>::iterator at) {
   Block block = std::move(*at);
   kept_.erase(at);
   kept_bytes_ -= block.size_bytes();
@@ -51,22 +51,30 @@ Block SpareBlocks::remove(std::deque<Block>::iterator at) {
 }
 
 void SpareBlocks::give(Block block) noexcept {
-  std::deque<Block> displaced;  // freed after the lock is gone: freeing takes the budget's
   const std::uint64_t most = std::min(most_bytes, Budget::process().limit_bytes() / 4);
-  block.repurpose(Purpose::cache);
-  const std::lock_guard lock(mutex_);
-  kept_bytes_ += block.size_bytes();
-  kept_.push_back(std::move(block));
-  while (kept_.size() > most_count || kept_bytes_ > most) displaced.push_back(remove(kept_.begin()));
+  while (block) {
+    Block displaced;  // freed after the lock is gone: freeing takes the budget's
+    const std::lock_guard lock(mutex_);
+    if (block.size_bytes() > most) {
+      displaced = std::move(block);
+    } else if (kept_.size() == most_count || kept_bytes_ + block.size_bytes() > most) {
+      displaced = remove(kept_.begin());
+    } else {
+      kept_bytes_ += block.size_bytes();
+      kept_.push_back(std::move(block));
+      kept_.back().repurpose(Purpose::cache);  // under the lock: a child of fork() finds it here or not at all
+    }
+  }
 }
 
 std::uint64_t SpareBlocks::evict(std::uint64_t bytes) {
-  std::deque<Block> freed;
   std::uint64_t freed_bytes = 0;
-  const std::lock_guard lock(mutex_);
-  while (!kept_.empty() && freed_bytes < bytes) {
-    freed_bytes += kept_.front().size_bytes();
-    freed.push_back(remove(kept_.begin()));
+  while (freed_bytes < bytes) {
+    Block freed;
+    const std::lock_guard lock(mutex_);
+    if (kept_.empty()) break;
+    freed = remove(kept_.begin());
+    freed_bytes += freed.size_bytes();
   }
   return freed_bytes;
 }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 #include "lowtide/base/fork.h"
 #include "lowtide/memory/block.h"
@@ -27,11 +27,12 @@ class SpareBlocks final : public Evictable, public LockedAcrossFork {
   std::uint64_t evict(std::uint64_t bytes) override;
 
  private:
-  Block remove(std::deque<Block>::iterator at);  // REQUIRES: lock held
+  SpareBlocks() { kept_.reserve(most_count); }    // so that giving never allocates
+  Block remove(std::vector<Block>::iterator at);  // REQUIRES: lock held
 
   static constexpr std::size_t most_count = 8;
   static constexpr std::uint64_t most_bytes = 64 << 20;  // and no more than a quarter of the budget
-  std::deque<Block> kept_;                               // oldest first
+  std::vector<Block> kept_;                              // oldest first
   std::uint64_t kept_bytes_ = 0;
 };
 
@@ -46,6 +47,8 @@ class Staging {
   }
   std::byte* data() const { return block_.data(); }
   std::size_t size_bytes() const { return block_.size_bytes(); }
+  void shrink(std::uint64_t bytes) noexcept { block_.shrink(bytes); }
+  bool can_shrink() const { return block_.can_shrink(); }
 
  private:
   Block block_;

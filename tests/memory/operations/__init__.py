@@ -12,5 +12,16 @@ from .catalogue import CATALOGUE, Operation
 __all__ = ["CATALOGUE", "COLUMNS", "HEADER", "MIB", "ROWS", "Case", "Operation"]
 
 # In the order of the catalogue, by which tests deal out the IO modes; import statements would be sorted.
-for _subject in ("reading", "streaming", "saving", "new_files", "in_place", "memmap", "holding", "threads", "loading"):
+for _subject in (
+    "reading",
+    "streaming",
+    "saving",
+    "new_files",
+    "in_place",
+    "memmap",
+    "holding",
+    "threads",
+    "loading",
+    "computing",
+):
     import_module(f".{_subject}", __name__)

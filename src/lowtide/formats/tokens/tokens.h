@@ -1,7 +1,6 @@
-// Token files with a header of their own, and the guess that those without need.
+// Token files with a header of their own. Those without need a guess: see guess.h.
 //
 //   if (auto layout = tokens::sniff(head, file_bytes, path)) …           // llm.c, LITPKDS: one-dimensional
-//   DType dtype = tokens::guess(head, file_bytes);                        // bare tokens (nanoGPT, OLMo): uint16, uint32 or uint64
 //
 // llm.c, modded-nanogpt                                LITPKDS (lit-gpt, TinyLlama)
 //   0     int32    magic 20240520 or 20240801            0    7 bytes  LITPKDS
@@ -27,9 +26,5 @@ namespace lowtide::tokens {
 // Throws FormatError for one that does and is not whole (every field, against the file's size; the message has the numbers), and
 // UnsupportedError for llm.c's evaluation files and for dtype codes that are not integers.
 std::optional<Layout> sniff(std::span<const std::byte> head, std::uint64_t file_bytes, std::string_view path);
-
-// uint32 if the head can hardly be anything else (every second 16-bit word is small, and the ones between are not), uint64 if it can
-// hardly be anything but that (of four words two are zero), else uint16. A head of fewer than 16 tokens is uint16.
-DType guess(std::span<const std::byte> head, std::uint64_t file_bytes);
 
 }  // namespace lowtide::tokens

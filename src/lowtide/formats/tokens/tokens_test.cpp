@@ -158,51 +158,5 @@ TEST(TokensSniff, OtherContentIsNotTaken) {
   EXPECT_FALSE(sniffed(numbers<std::uint16_t>({50256, 198, 11, 262}), 8));
 }
 
-// Ids as a tokenizer of this vocabulary gives them, with small ones among them.
-std::vector<std::uint32_t> some_ids(std::uint32_t vocabulary, std::size_t count) {
-  std::vector<std::uint32_t> ids;
-  std::uint32_t state = 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    state = state * 1664525u + 1013904223u;
-    ids.push_back(i % 7 == 0 ? (state >> 16) % 16 : (state >> 8) % vocabulary);
-  }
-  return ids;
-}
-
-template <class T>
-DType guess_of(const std::vector<std::uint32_t>& ids) {
-  std::string bytes = numbers(std::vector<T>(ids.begin(), ids.end()));
-  const std::uint64_t file_bytes = bytes.size();
-  bytes.resize(std::min<std::size_t>(bytes.size(), 4096));
-  return guess(bytes_of(bytes), file_bytes);
-}
-
-TEST(TokensGuess, TellsTheWidthOfTokensByTheirHead) {
-  for (const std::uint32_t vocabulary : {50257u, 65536u}) {
-    EXPECT_EQ(guess_of<std::uint16_t>(some_ids(vocabulary, 5000)), DType::uint16) << vocabulary;
-  }
-  for (const std::uint32_t vocabulary : {256u, 50257u, 128256u, 262144u, 1000000u}) {
-    EXPECT_EQ(guess_of<std::uint32_t>(some_ids(vocabulary, 5000)), DType::uint32) << vocabulary;
-    EXPECT_EQ(guess_of<std::uint64_t>(some_ids(vocabulary, 5000)), DType::uint64) << vocabulary;
-  }
-}
-
-TEST(TokensGuess, CharactersIn16BitsAreNotTakenForAnythingElse) {
-  EXPECT_EQ(guess_of<std::uint16_t>(some_ids(65, 5000)), DType::uint16);
-  EXPECT_EQ(guess_of<std::uint16_t>(some_ids(65, 40)), DType::uint16);
-}
-
-TEST(TokensGuess, AHeadThatProvesNothingIsUint16) {
-  EXPECT_EQ(guess({}, 0), DType::uint16);
-  EXPECT_EQ(guess_of<std::uint32_t>({50256, 11, 262}), DType::uint16);
-  EXPECT_EQ(guess_of<std::uint16_t>(std::vector<std::uint32_t>(2048, 0)), DType::uint16);
-}
-
-TEST(TokensGuess, AFileCutWithinATokenIsStillWhatItWas) {
-  std::string bytes = numbers(some_ids(128256, 500));
-  bytes.resize(bytes.size() - 2);
-  EXPECT_EQ(guess(bytes_of(bytes), bytes.size()), DType::uint32);
-}
-
 }  // namespace
 }  // namespace lowtide::tokens

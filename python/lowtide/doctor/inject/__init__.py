@@ -1,0 +1,1 @@
+"""What goes into watched programs: nothing here imports lowtide, NumPy or torch."""

@@ -84,11 +84,11 @@ def _read_and_kept(path: Path) -> tuple[int, int]:
         return bytes_read_by_this_process() - before, _kept()
 
 
-def test_a_file_that_does_not_fit_is_read_exactly(path: Path) -> None:
-    # In a process of its own: threads of other tests read, too.
+def test_a_file_that_does_not_fit_is_not_brought_in(path: Path) -> None:
+    # In a process of its own: threads of other tests read, too. What was asked for twice comes with its surroundings.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         read, kept = process.submit(_read_and_kept, path).result()
-    assert 0 < read < 8 * MiB
+    assert 0 < read < SIZE * 3 // 4
     assert kept < SIZE
 
 
